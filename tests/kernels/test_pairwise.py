@@ -66,3 +66,14 @@ def test_rounding_and_float32_are_no_difference():
 
     check_pairwise(mc.FunctionKernel(noisy), X)
     check_pairwise(mc.FunctionKernel(noisy), X.astype(np.float32))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_in_float32_beside_features_in_float64_are_functions_of_pairs(seed):
+    rows = np.random.default_rng(seed).normal(size=(60, 30)).astype(np.float32)
+    kernel = mc.FeatureMap(lambda A: np.tanh(A @ np.eye(30)[:, :3])) + mc.Gaussian(0.02)
+    model = mc.SVC(kernel=kernel).fit(rows, rows[:, 0] > 0)
+    wide = mc.SVC(kernel=kernel).fit(rows.astype(float), rows[:, 0] > 0)
+    np.testing.assert_allclose(
+        model.decision_function(rows), wide.decision_function(rows.astype(float)), atol=1e-3
+    )
