@@ -281,7 +281,7 @@ OTHER_LINES = {
     "mc.SVR(T, X)": "write mercer.SVR().fit(X, y).",
     "mc.SVC(epsilon=0.1)": "SVR, SVRCV have it",
     "mc.SVR(quantile=0.5)": "QuantileSVR, SVRCV have it",
-    "mc.SVC(n_components=2)": "KernelPCA, Nystroem have it",
+    "mc.SVC(n_components=2)": "KernelPCA, Nystroem, PCAL1 have it",
     "mc.KernelRidge(C=2.0)": "give alpha = 1 / (2 C): write mercer.KernelRidge(alpha=0.25).",
     "mc.QuantileSVR(alpha=0.9)": "write mercer.QuantileSVR(quantile=0.9).",
     "mc.TableClassifier(target='city')": "fit(X, y) takes it",

@@ -70,13 +70,15 @@ def vjp(kernel, X, Z, weights) -> Array:
 
 def formula(kernel, scalar, X, Z, order=0):
     """Return the formula of a kernel of one scalar at rows X and Z, or raise if the scalar or a value overflows."""
-    given = X.contiguous, Z.contiguous
-    rows = given
+    given = rows = X.contiguous, Z.contiguous
+    norms = None
     if scalar == "radial":
         centre = Z.centre
         # refuses rows with squared distances that overflow
-        right = Z.centred(centre)[1]
-        rows = (right if X is Z else X.centred(centre)[1]), right
+        _, right, right_norms = Z.centred(centre)
+        _, left, left_norms = X.centred(centre)
+        rows = left, right
+        norms = left_norms, right_norms
     elif order == 0:
         check_range(kernel, X, Z)
-    return Formula(kernel.profile, scalar, parameters(kernel), *rows, given)
+    return Formula(kernel.profile, scalar, parameters(kernel), *rows, given, norms)

@@ -37,7 +37,8 @@ class Formula(NamedTuple):
     """A function of |x - z|^2, for the kind "radial", or of <x, z>, for "dot", at all pairs of rows of two arrays.
 
     X and Z are C-contiguous, of one type and centred near 0 for distances, whose error is a few eps (|x|^2 + |z|^2)
-    beyond 8 coordinates. ``given`` are the rows before they were centred, of which close ones are subtracted.
+    beyond 8 coordinates. ``given`` are the rows before they were centred, of which close ones are subtracted, and
+    ``norms`` the squared norms of X and of Z in their type, where these are known.
     """
 
     profile: Any
@@ -46,6 +47,7 @@ class Formula(NamedTuple):
     X: Any
     Z: Any
     given: Any = None
+    norms: Any = None
 
 
 def tile(formula, order=0):
@@ -156,7 +158,7 @@ class Plan:
 
         ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
         """
-        profile, kind, parameters, X, Z, given = formula
+        profile, kind, parameters, X, Z, given, norms = formula
         self.radial = kind == "radial"
         self.mirrored = X is Z
         # rows minus a centre may have fewer digits
@@ -166,48 +168,41 @@ class Plan:
         # without BLAS, the number of whose threads takes longer to set than the product
         self._one_row = len(X) == 1 and Z.size <= SINGLE
         self.direct = self.radial and d <= DIRECT
-        X, Z = self._given if self.direct else (X, Z)
-        self.X = X
-        self._wide = self.radial and d >= WIDE
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // SINGLE))
         self._step = min(most, TILE // (COLUMNS * X.itemsize), max(16, -(-len(X) // tasks)))
         self.columns = cut(len(Z), COLUMNS)
-        prepare = functools.partial(self._right_sides, Z)
-        self._rights, self._right_norms = keep(("prepared", kind), prepare) if keep else prepare()
-        alike = self.mirrored or self.direct or not self.radial
-        self._norms = self._right_norms if alike else self._norms_of(X)
-        self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
+        self._wide = self.radial and d >= WIDE
         kind = ("direct" if self.direct else "clamped") if self.radial else "plain"
         self._share, self._parameters, self._finish = _finish(
             profile, parameters, order, kind, dtype
         )
-        largest = float(
-            self._share * (self._norms.max(initial=0) + self._right_norms.max(initial=0))
-        )
-        self._recomputes = len(self._norms) > 0 and loses_digits(
-            profile, parameters, dtype, largest, order
-        )
-
-    def _norms_of(self, X):
-        """Return the squared norms of rows, none where the scalar needs none."""
-        return (
-            sum_squares(X).astype(X.dtype)
-            if self.radial and not self.direct
-            else np.empty(0, X.dtype)
-        )
+        self._norms = self._right_norms = np.empty(0, dtype)
+        self._recomputes = False
+        if self.direct:
+            X, Z = self._given
+        elif self.radial:
+            self._norms, self._right_norms = _norms(X, Z) if norms is None else norms
+            largest = self._norms.max(initial=0) + self._right_norms.max(initial=0)
+            self._recomputes = len(X) > 0 and loses_digits(
+                profile, parameters, dtype, float(self._share * largest), order
+            )
+        self.X = X
+        prepare = functools.partial(self._right_sides, Z)
+        self._rights = keep(("prepared", kind), prepare) if keep else prepare()
+        self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
 
     def _right_sides(self, Z):
         rights = [None] * len(self.columns)
-        norms = self._norms_of(Z)
 
         def prepare(j):
-            rows = Z[self.columns[j]]
+            columns = self.columns[j]
+            rows = Z[columns]
             # wide rows are centred copies; a view of others would keep Z alive
             rights[j] = (
                 rows.T
                 if self._wide
-                else np.array(self.prepared(rows, norms[self.columns[j]], 1).T, order="C")
+                else np.array(self.prepared(rows, self._right_norms[columns], 1).T, order="C")
             )
 
         if Z.size > SINGLE:
@@ -215,7 +210,7 @@ class Plan:
         else:
             for j in range(len(rights)):
                 prepare(j)
-        return rights, norms
+        return rights
 
     def run(self, function, multiplies=True):
         """Call ``function(rows)`` for slices of all rows, on several threads; whether it calls BLAS."""
@@ -312,6 +307,12 @@ def _finish(profile, parameters, order, kind, dtype):
     share = dtype.type(close_share(np.finfo(dtype)))
     loop = compile_profile(profile, order, kind, dtype, len(parameters))
     return share, np.array(within_range(parameters, dtype), dtype), loop
+
+
+def _norms(X, Z):
+    """Return the squared norms of the rows of X and of Z in their type."""
+    right = sum_squares(Z).astype(Z.dtype)
+    return (right if X is Z else sum_squares(X).astype(X.dtype)), right
 
 
 def _bordered(X, norms, place):
