@@ -18,7 +18,7 @@ from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
 from mercer.learning._alignment import of_moderate_size, value_and_gradient
-from mercer.learning.candidates import drawn, preferred, ridged
+from mercer.learning.candidates import drawn, ridged, surely_less
 from mercer.learning.centred import class_codes, target_columns
 from mercer.learning.members import LEAST_FEW
 from mercer.learning.span import span_and_gradient
@@ -151,9 +151,10 @@ def _judged(kernel, X, columns, max_iter):
     equal = np.ones(X.shape[1])
     learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)
     found = [_tuned(kernel, metric, X, columns, order) for metric in (equal, learned)]
-    if not preferred(
-        [np.linalg.norm((columns[order] - each.predictions)[half:], axis=1) for _, each in found]
-    ):
+    plain, better = (
+        np.linalg.norm((columns[order] - each.predictions)[half:], axis=1) for _, each in found
+    )
+    if not surely_less(better, plain):
         return found[0][0]
     if half:
         learned = _learned(kernel, X, columns, max_iter)

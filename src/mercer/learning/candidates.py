@@ -1,4 +1,4 @@
-"""Sums of kernels that leave-one-out errors of ridge regression choose among: equal, single, aligned, stacked."""
+"""Sums of kernels that leave-one-out errors of ridge regression choose among: equal, single, mean, aligned, stacked."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,12 +16,12 @@ from mercer.linalg.leave_one_out import leave_one_out
 
 # Moves of the search for the best ridge.
 _MOVES = 3
-# Standard errors by which a learned candidate has to be better than a simpler one.
+# Standard errors of a difference of errors beyond which it is no chance.
 _SURE = 2.0
 
 
 class Ridged(NamedTuple):
-    """Mean squared leave-one-out error of a ridge regression as a share of that of 0, its ridge, and predictions."""
+    """Sum of the squared leave-one-out errors of a ridge regression, its ridge, and its predictions."""
 
     error: float
     ridge: float
@@ -40,8 +40,8 @@ def chosen_shares(
 
     Errors are mean distances of predictions and targets as a share of that of the mean. ``aligned`` are the shares of
     the largest alignment. A stack has the sum of v_k f_k, f_k the ridge regression with kernel k and ridge r_k, and so
-    the kernel with shares v_k / r_k. The better one of equal shares and the best kernel has no weights that were fitted
-    to the labels.
+    the kernel with shares v_k / r_k. Equal shares, the best kernel and their mean have no weights that were fitted to
+    the labels, and come first. The mean hedges: the squared norm of a function for it is at most twice that for either.
     """
     equal = np.ones(len(kernels))
     rows = drawn(count_points(points))
@@ -52,34 +52,36 @@ def chosen_shares(
     best = np.argmin([each.error for each in singles])
     stacked = stack_weights([each.predictions for each in singles], Y, np.ones(len(Y)))
     stacked /= [each.ridge for each in singles]
+    single = np.eye(len(kernels))[best]
     shares = {
         "sum": equal,
-        "best": np.eye(len(kernels))[best],
+        "best": single,
+        "mean": equal / len(kernels) + single,
         "alignment": aligned,
         "stacking": stacked,
     }
     shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
     found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
     losses = {name: np.linalg.norm(Y - each.predictions, axis=1) for name, each in found.items()}
-    simple = min(("sum", "best"), key=lambda name: losses[name].sum())
-    names = [simple, *(name for name in losses if name not in ("sum", "best"))]
-    chosen = names[preferred([losses[name] for name in names])]
-    spread = np.linalg.norm(Y, axis=1).sum()
+    chosen = "mean"
+    for name, other in (("sum", "best"), ("best", "sum")):
+        if surely_less(losses[name], losses[other]):
+            chosen = name
+    for name in ("alignment", "stacking"):
+        if name in losses and surely_less(losses[name], losses[chosen]):
+            chosen = name
+    # compared rows may all have the mean
+    spread = np.linalg.norm(Y, axis=1).sum() or 1.0
     return shares[chosen], {name: float(each.sum() / spread) for name, each in losses.items()}
 
 
-def preferred(losses: Sequence[Array]) -> int:
-    """Return the place of a candidate with small losses (n,) of held-out rows, the simplest candidate first.
+def surely_less(losses: Array, others: Array) -> bool:
+    """Return whether losses (n,) of held-out rows are less than others by over two standard errors of the difference.
 
-    Each following candidate has to be better than the choice so far by more than two standard errors of the difference.
     Losses are distances, not their squares, of which a few rows would decide.
     """
-    chosen = 0
-    for place, own in enumerate(losses):
-        gains = losses[chosen] - own
-        if gains.sum() > _SURE * np.sqrt(len(gains)) * gains.std():
-            chosen = place
-    return chosen
+    gains = others - losses
+    return bool(gains.sum() > _SURE * np.sqrt(len(gains)) * gains.std())
 
 
 def _firsts(kernel, points):
@@ -101,7 +103,7 @@ def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
             predictions = Y - leave_one_out(K, ridge, Y).residuals
         except np.linalg.LinAlgError:
             return Ridged(np.inf, ridge, np.zeros_like(Y))
-        return Ridged(float(np.sum((Y - predictions) ** 2) / np.sum(Y**2)), ridge, predictions)
+        return Ridged(float(np.sum((Y - predictions) ** 2)), ridge, predictions)
 
     # the middle one, for kernels of variance 1
     place = [np.log(RIDGES[1])]
