@@ -22,7 +22,8 @@ def _points(kernel, X, dtype, m, *, kinked=False):
     loop = profile_address(
         kernel.profile, "clamped" if radial else "plain", np.dtype(dtype), len(numbers)
     )
-    tiles = tiles_of((-2 if radial else 1) * rows, X.shape[1], np.arange(n), m)
+    coordinates = (-2 if radial else 1) * rows
+    tiles = tiles_of(coordinates, np.zeros(X.shape[1]), np.arange(n), np.empty((1, m), dtype))
     share = dtype(close_share_of(dtype) if kinked else 0)
     return Tiles(
         loop,
@@ -54,7 +55,8 @@ def test_rows_hold_the_kernel_values_of_some_points_with_all(
 def test_tiles_are_the_chosen_points_in_order_and_padding_is_0(d, width):
     rows = np.random.default_rng(0).normal(size=(400, d)).astype(np.float32)
     chosen = np.random.default_rng(1).permutation(400)[:300]
-    tiles = tiles_of(np.pad(rows, ((0, 0), (0, 2)), constant_values=np.nan), d, chosen, 320)
+    wider = np.pad(rows, ((0, 0), (0, 2)), constant_values=np.nan)
+    tiles = tiles_of(wider, np.zeros(d), chosen, np.empty((1, 320), np.float32))
     assert tiles.shape == (-(-320 // width), d, width)
     np.testing.assert_array_equal(np.concatenate([tile.T for tile in tiles])[:300], rows[chosen])
     assert not np.concatenate([tile.T for tile in tiles])[300:].any()

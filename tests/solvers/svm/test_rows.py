@@ -7,7 +7,7 @@ from tests.solvers.svm import oracle
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer.solvers.svm import rows_of
+from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
 
 N = 300
 CONTAINERS = pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -224,15 +224,16 @@ def test_rows_of_a_given_matrix_are_its_values_in_any_order(points):
 
 def test_a_ridge_is_added_where_a_point_meets_itself_and_not_its_copy(points):
     points[3] = points[0]
-    ridge = np.arange(N) / 7
-    rows, expected = rows_of(GAUSSIAN, points, np.inf, ridge), GAUSSIAN(points) + np.diag(ridge)
-    J, R = np.array([0, 3, 1, 4]), np.array([4, 0])
-    np.testing.assert_allclose(rows.square(np.arange(N)), expected, atol=1e-13)
-    np.testing.assert_allclose(columns_of(rows, J, R), expected[np.ix_(R, J)], atol=1e-13)
-    np.testing.assert_allclose(rows.diagonal, expected.diagonal(), atol=1e-13)
-    np.testing.assert_allclose(
-        rows.product(R, J, np.ones(4)), expected[np.ix_(R, J)].sum(axis=1), atol=1e-12
-    )
+    ridge = np.arange(1, N + 1) / 7
+    expected = GAUSSIAN(points) + np.diag(ridge)
+    target, bound = np.sin(np.arange(N)), np.full(N, np.inf)
+    dual = Dual(target, -bound, bound, np.zeros(N), np.arange(N), 0.1, ridge)
+    for kernel in (GAUSSIAN, 0.5 * GAUSSIAN + 0.5 * GAUSSIAN):
+        rows = rows_of(kernel, points, np.inf, ridge)
+        np.testing.assert_allclose(rows.diagonal, expected.diagonal(), atol=1e-13)
+        found = solve_dual(rows, dual, Options(1e-8))
+        assert found.certificate.gap < 1e-6
+        np.testing.assert_allclose(found.gradient, target - expected @ found.coef, atol=1e-12)
 
 
 @pytest.mark.parametrize("C", [1.0, 100.0])

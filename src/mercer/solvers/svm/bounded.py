@@ -12,19 +12,14 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.costs import (
-    BLOCKED,
     CELL,
-    COPIED_VALUE,
     DIVIDED,
-    FAR_VALUE,
     KERNEL_VALUE,
     LARGEST_SWEEP,
     LEAST_SWEEP,
-    SHARED_CACHE,
     THREADED,
     TOGETHER_VARIABLES,
 )
-from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.threads import (
     check_cancelled,
@@ -32,7 +27,7 @@ from mercer._compute.threads import (
     run_in_single_threads,
 )
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import Dual, Solution, groups
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
@@ -42,7 +37,7 @@ from mercer.solvers.svm.engine import (
     solve_small_duals,
 )
 from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.linear import ROWS_NEEDED, solve_factored, steps_before_newton
+from mercer.solvers.svm.linear import solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
 from mercer.solvers.svm.options import COARSE, Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows
@@ -100,8 +95,7 @@ _DIRECTION = 256
 def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = None) -> Solution:
     """Return the solutions of several duals between finite bounds, on threads where they take long.
 
-    Small ones are solved together: each task solves several in one compiled call. They share the kernel values between
-    all points where these cost less than the rows that the duals need, each for itself.
+    Small ones are solved together: each task solves several in one compiled call.
     """
     many = len(duals)
     limits = Limits.of(options, rows, duals.largest, many, goal=goal)
@@ -112,48 +106,23 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
     threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
     steps = steps_before_newton(rows, duals[int(sizes.argmax())])
     parts: list[Any] = list(range(many))
-    values = None
     small = bool(steps) and fits_small(rows, duals, limits.values)
-    if small and not rows.held and _sharing_pays(rows, work):
-        needed = len(rows.points) ** 2 * rows.dtype.itemsize
-        beside = Limits.of(options, rows, duals.largest, many, needed, goal)
-        if 2 * needed <= options.budget and fits_small(rows, duals, beside.values):
-            limits = beside
-            values = rows.square(np.arange(len(rows.points)))
     if small and not threaded:
-        return solve_several(rows, duals, limits, steps, values)
+        return solve_several(rows, duals, limits, steps)
     if small:
-        parts = _parts(sizes, min(count_threads(), limits.workers))
+        # two tasks or more for each worker
+        share = int(sizes.sum()) // (2 * min(count_threads(), limits.workers))
+        parts = groups(duals.stops, min(share, TOGETHER_VARIABLES))
     found: list[Any] = [None] * len(parts)
 
     def solve(k):
         own = duals[parts[k]]
         found[k] = (
-            solve_several(rows, own, limits, steps, values)
-            if small
-            else solve_alone(rows, own, limits)
+            solve_several(rows, own, limits, steps) if small else solve_alone(rows, own, limits)
         )
 
     run_in_single_threads(solve, len(parts), limits.workers if threaded else 1)
     return Solution.joined(found)
-
-
-def _sharing_pays(rows, work):
-    """Whether the kernel rows that duals need, of ``work`` values in all, cost more than all kernel values."""
-    half = 0.5 * len(rows.points) ** 2
-    copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
-    value = rows.width + KERNEL_VALUE
-    return ROWS_NEEDED * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
-
-
-def _parts(sizes, workers):
-    """Return duals as slices of about equal work, two or more for each worker."""
-    rounds = max(2, math.ceil(sizes.sum() / (workers * TOGETHER_VARIABLES)))
-    work = np.cumsum(sizes**2)
-    ends = np.arange(1, rounds * workers) / (rounds * workers)
-    cuts = np.minimum(np.searchsorted(work, ends * work[-1]) + 1, len(sizes))
-    ends = [0, *cuts.tolist(), len(sizes)]
-    return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 
 
 def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
@@ -169,8 +138,7 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         if dual.ridge is not None:
             # the gap of its loss is not that between the bounds
             goal = goal._replace(coarse=np.inf)
-        values = _wide_values(rows, dual, limits)
-        found = solve_several(rows, dual, limits._replace(goal=goal), steps, values)
+        found = solve_several(rows, dual, limits._replace(goal=goal), steps)
         return found if dual.ridge is None else finished(rows, dual, limits, found)
     unit = 1.0
     if dual.sums_only and dual.split is not None and limits.goal.per_margin:
@@ -196,46 +164,23 @@ def distance_of_means(rows: Rows, dual: Dual) -> float:
     return max(squared, LEAST_UNIT * float(np.abs(rows.diagonal[dual.points]).max()), 1e-300)
 
 
-def _wide_values(rows, dual, limits):
-    """Return the kernel values between all points if memory holds them and rows have many columns, otherwise None.
-
-    Products of blocks are then that much faster than rows on demand that a few rows cost as much as all of them.
-    """
-    n = count_points(rows.points)
-    if rows.width < WIDE or len(dual.coef) <= n // 2:
-        return None
-    return rows.square(np.arange(n)) if n * n * rows.dtype.itemsize <= limits.spare else None
-
-
-def solve_several(
-    rows: Rows,
-    duals: Dual,
-    limits: Limits,
-    steps: float,
-    values: Array | None = None,
-) -> Solution:
+def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solution:
     """Return the solutions of small duals: in one compiled call, then one by one where that leaves something to do.
 
-    The call ends after ``steps`` of a dual; ``values`` as of `solve_small_duals`.
+    The call ends after ``steps`` of a dual.
     """
     most = min(limits.max_iter, first_steps(duals.largest), steps)
     first = limits._replace(max_iter=int(most))
-    solutions = solve_small_duals(rows, duals, first, values=values)
-    goal = limits.goal
-    # as of `allowed`
-    tol = goal.tol * np.maximum(goal.per_margin * solutions.margin, goal.least * solutions.unit)
-    if goal.touching:
-        tol = np.maximum(tol, 0.5 * (goal.touching * solutions.unit - solutions.margin))
+    solutions, tol = solve_small_duals(rows, duals, first)
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
         violation = solutions.violation
-        coarse = np.flatnonzero((violation > NEWTON_SHARE * tol) & (violation <= tol))
-        if len(coarse):
-            own = Dual.joined([duals[k] for k in coarse.tolist()])
-            found = Solution.joined([solutions[k] for k in coarse.tolist()])
-            noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
-            solutions.noise[coarse] = noise
-            unsolved[coarse] = is_doubtful(violation[coarse], noise, tol[coarse])
+        coarse = (violation > NEWTON_SHARE * tol) & (violation <= tol)
+        for k in coarse.nonzero()[0].tolist():
+            found = solutions[k]
+            noise = rounding_of_gradient(rows, duals[k], found.coef, found.gradient)
+            solutions.noise[k] = noise
+            unsolved[k] = is_doubtful(violation[k], noise, tol[k])
     for k in unsolved.nonzero()[0].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
@@ -351,6 +296,8 @@ class _Solver:
                 self.point.gradient -= self._rows.product(
                     dual.points, dual.points[used], coef[used]
                 )
+                if dual.ridge is not None:
+                    self.point.gradient -= dual.ridge * coef
                 self.point.measure()
 
     def _largest(self):
@@ -373,12 +320,7 @@ class _Solver:
             goal = self._goal
             if len(chosen) < len(point.coef):
                 # the others are checked after each tenth of the violation
-                goal = goal._replace(
-                    per_margin=0.0,
-                    least=1.0,
-                    touching=0.0,
-                    tol=max(0.5 * self.tol, REDUCTION * point.violation),
-                )
+                goal = Goal(max(0.5 * self.tol, REDUCTION * point.violation))
             if self._sweep is None or not self._takes(chosen):
                 self._sweep = None
                 self._sweep = Sweep(self._rows, point, chosen, self._values)
@@ -519,8 +461,7 @@ class _Solver:
         point.set_noise(self._rows)
         if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
-        rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
-        point.noise = rounding.item()
+        point.noise = rounding_of_gradient(self._rows, point.dual, point.coef, point.gradient)
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
         rising, falling = point.slopes()
@@ -624,8 +565,9 @@ def _solve_cells(rows, dual, limits):
             known = KnownRows(
                 rows.kernel, take_points(rows.points, part.points), rows.square(part.points)
             )
+            known.diagonal[:] = rows.diagonal[part.points]
             part = replace(part, points=np.arange(len(places)))
-        found = solve_small_duals(known, part, own)
+        found, _ = solve_small_duals(known, part, own)
         coef[places] = found.coef
         steps[k] = found.n_iter.item()
 
@@ -673,25 +615,9 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
-def rounding_of_gradients(rows: Rows, duals: Dual, coef: Array, gradient: Array) -> Array:
-    """Return the largest rounding of the gradient of each dual at some points, where coefficients are free."""
-    number = duals.number
-    points = duals.points
-    free = (coef > duals.lower) & (coef < duals.upper)
-    used = coef != 0
-    candidates = np.unique(points[free] if free.any() else points)
-    some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
-    support, row = np.unique(points[used], return_inverse=True)
-    weights = np.zeros((len(support), len(duals)))
-    np.add.at(weights, (row, number[used]), coef[used])
-    values = rows.exact_product(some, support, weights)
-    place = np.full(points.max() + 1, -1)
-    place[some] = np.arange(len(some))
-    seen = np.flatnonzero(place[points] >= 0)
-    rounding = np.abs(
-        duals.target[seen] - values[place[points[seen]], number[seen]] - gradient[seen]
-    )
-    # a dual without any of these points takes the largest of the others
-    found = np.full(len(duals), -np.inf)
-    np.maximum.at(found, number[seen], rounding)
-    return np.where(np.isinf(found), rounding.max(), found)
+def rounding_of_gradient(rows: Rows, dual: Dual, coef: Array, gradient: Array) -> float:
+    """Return the largest rounding of a gradient at some variables, free ones if there are any."""
+    free = np.flatnonzero((coef > dual.lower) & (coef < dual.upper))
+    few = evenly_spaced(len(free) or len(coef), _SAMPLE)
+    some = free[few] if len(free) else few
+    return float(np.abs(exact_gradient(rows, dual, coef, some) - gradient[some]).max())

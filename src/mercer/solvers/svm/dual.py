@@ -117,7 +117,7 @@ class Dual(Joined):
     epsilon : float
         At least 0.
     ridge : float64 array (n,), optional
-        rho_i, above 0, which the kernel rows contain (see `rows_of`): the dual of a quadratic loss.
+        rho_i, above 0, which the diagonal of the kernel rows contains (see `rows_of`): the dual of a quadratic loss.
     total : float, or float64 array (m,), optional
         sum |b_i|. For a classifier bounds are then in units of a C that the solution shows; for regression epsilon
         follows from it.
@@ -199,13 +199,13 @@ class Solution(Joined):
         Number of pairs optimised.
     primal, value : float64 array (m,)
         Objectives of the primal and of the dual.
-    noise : float64 array (m,)
-        Bound of the rounding of the gradients that decide the violation, 0 if they are exact.
-    epsilon : float64 array (m,)
     margin : float64 array (m,)
         Half the difference of the biases of two groups. The solution of a dual with ``total`` was divided by it.
     unit : float64 array (m,)
         Twice the margin of the means of two groups, otherwise 1.
+    noise : float64 array (m,)
+        Bound of the rounding of the gradients that decide the violation, 0 if they are exact.
+    epsilon : float64 array (m,)
     gain : float64 array (m,)
         Relative gain of the objective in the last round, if the solver stopped because it was too small, otherwise inf.
     stops : int array (m + 1,)
@@ -215,7 +215,7 @@ class Solution(Joined):
     _variables = "coef", "gradient"
     _numbers = (
         *("bias", "violation", "n_iter", "primal", "value"),
-        *("noise", "epsilon", "margin", "unit", "gain"),
+        *("margin", "unit", "noise", "epsilon", "gain"),
     )
 
     coef: np.ndarray
@@ -225,10 +225,10 @@ class Solution(Joined):
     n_iter: Any
     primal: Any
     value: Any
-    noise: Any = 0.0
-    epsilon: Any = 0.0
     margin: Any = 1.0
     unit: Any = 1.0
+    noise: Any = 0.0
+    epsilon: Any = 0.0
     gain: Any = np.inf
     stops: Any = None
 

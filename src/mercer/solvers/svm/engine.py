@@ -33,6 +33,7 @@ from mercer.solvers.svm.on_demand import (
     WANTED,
     WIDE_ROWS,
     add_rows,
+    picked,
     tiles_of_points,
     wanted_rows,
 )
@@ -115,11 +116,9 @@ class Part(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """Duals in joined arrays; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``.
+    """The arrays of a `Dual`; group g of dual k has the variables ``groups[k, g]`` to ``groups[k, g + 1]``.
 
-    They keep the sum ``sums[k, g]``. Dual k has the points of the one before and bounds that are ``ratios[k]`` times as
-    large, and starts near its solution, unless that is 0. Steps also end at a gap of ``gaps[k]``. ``sums_only`` as of
-    `Dual`.
+    They keep the sum ``sums[k, g]``.
     """
 
     groups: Any
@@ -129,34 +128,39 @@ class Problems(NamedTuple):
     lower: Any
     upper: Any
     epsilon: float
-    ratios: Any
-    gaps: Any
     sums_only: bool
 
 
 class Found(NamedTuple):
-    """Solutions of duals in joined arrays: ``bias`` is (k, groups), the other numbers are (k,).
-
-    ``growth`` is the factor by which multiples of gradients have grown since a solution started from 0; ``unit`` is
-    twice the margin of the means of two groups, of which `Goal.least` is a multiple.
-    """
+    """The arrays of a `Solution`, and the violations that were allowed (m,)."""
 
     coef: Any
     gradient: Any
     bias: Any
     violation: Any
-    value: Any
-    gap: Any
     n_iter: Any
-    growth: Any
+    primal: Any
+    value: Any
+    margin: Any
     unit: Any
+    allowed: Any
 
 
 class Chain(NamedTuple):
-    """Duals of which each starts near the solution of the one before, as `Problems` has them."""
+    """Duals of which dual k has the points of the one before, and bounds that are ``ratios[k]`` times as large.
+
+    It starts near the solution before unless that is 0, and its steps also end at a gap of ``gaps[k]``. Multiples of
+    gradients have grown by ``growth[k]`` since a solution started from 0.
+    """
 
     ratios: Any
     gaps: Any
+    growth: Any
+
+    @classmethod
+    def of(cls, ratios: Any, gaps: Any) -> Chain:
+        """Return the chain of duals that are not solved yet."""
+        return cls(ratios, gaps, np.ones(len(ratios)))
 
 
 class Buffers(NamedTuple):
@@ -275,16 +279,6 @@ def _places(groups, lanes):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _picked(values, places):
-    """Return the values at some places, 0 for padding."""
-    small()
-    out = empty(places.size, values.dtype)
-    for t in range(places.size):
-        out[t] = values[places[t]] if places[t] >= 0 else 0
-    return out
-
-
-@functools.partial(compiled, flags=VECTORS)
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
@@ -298,19 +292,19 @@ def _copied(points, s, w):
     places = _places(w.ends, groups)
     for c in range(m):
         places[c] = w.places[places[c]] if places[c] >= 0 else -1
-    f = _picked(s.f, places)
-    coef = _picked(s.coef, places)
-    lower = _picked(s.lower, places)
-    upper = _picked(s.upper, places)
+    f = picked(s.f, places)
+    coef = picked(s.coef, places)
+    lower = picked(s.lower, places)
+    upper = picked(s.upper, places)
     rising = empty(m, s.K.dtype)
     falling = empty(m, s.K.dtype)
     load(f, coef, lower, upper, s.epsilon, rising, falling)
     return Part(
         K,
         slots,
-        _picked(s.slots, places),
+        picked(s.slots, places),
         places,
-        _picked(points.diagonal, places),
+        picked(points.diagonal, places),
         rising,
         falling,
         coef,
@@ -438,17 +432,17 @@ def _state_of(problems, found, places, lanes, memory, used):
     counts[USED] = used
     counts[TAKEN] = 0
     counts[WANTED] = 0
-    f = _picked(found.gradient, places)
-    coef = _picked(found.coef, places)
-    lower = _picked(problems.lower, places)
-    upper = _picked(problems.upper, places)
+    f = picked(found.gradient, places)
+    coef = picked(found.coef, places)
+    lower = picked(problems.lower, places)
+    upper = picked(problems.upper, places)
     return State(
         f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts
     )
 
 
 @compiled
-def _start_near(problems, found, k, s, target, tol):
+def _start_near(problems, chain, found, k, s, target, tol):
     r"""Start at the best multiple of the solution before within the bounds, which are ``ratios[k]`` times as large.
 
     .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
@@ -466,9 +460,9 @@ def _start_near(problems, found, k, s, target, tol):
     for t in range(n):
         gain += target[t] * near[t] - s.epsilon * abs(near[t])
         curvature += near[t] * (target[t] - gradient[t])
-    ratio = problems.ratios[k]
+    ratio = chain.ratios[k]
     factor = smaller(ratio, gain / curvature) if curvature > 0 else ratio
-    growth = larger(1.0, found.growth[k - 1] * factor)
+    growth = larger(1.0, chain.growth[k - 1] * factor)
     for t in range(n if growth <= _GROWN * tol else 0):
         b = factor * near[t]
         low = s.lower[t]
@@ -666,7 +660,7 @@ def _finer(s, target, goal):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def solve_small(rows, exact, problems, found, position, memory, values, goal, max_iter):
+def solve_small(rows, exact, problems, chain, found, position, memory, goal, max_iter):
     """Solve duals from ``position[DUAL]`` on until all are solved or about `STEP_WORK` is done.
 
     A dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
@@ -680,14 +674,15 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         places = _places(problems.groups[k], lanes)
         s = _state_of(problems, found, places, lanes, memory, position[HELD])
         m = s.coef.size
-        target = _picked(problems.target, places)
-        own = _picked(problems.points, places)
-        points = tiles_of_points(rows, own, s.K, values)
-        if position[BEGUN] == 0 and problems.ratios[k] > 0:
-            found.growth[k] = _start_near(problems, found, k, s, target, goal.tol)
+        target = picked(problems.target, places)
+        own = picked(problems.points, places)
+        points = tiles_of_points(rows, own, s.K)
+        sums = problems.sums[k]
+        if position[BEGUN] == 0 and chain.ratios[k] > 0:
+            chain.growth[k] = _start_near(problems, chain, found, k, s, target, goal.tol)
         if position[BEGUN] == 0 and position[HELD] == 0:
             in_margins = all_groups > 1 and goal.per_margin > 0
-            found.unit[k] = _start(points, s, problems.sums[k], problems.sums_only, in_margins)
+            found.unit[k] = _start(points, s, sums, problems.sums_only, in_margins)
             # a start at bounds counts as a step
             found.n_iter[k] = problems.sums_only
         if position[BEGUN] == 0 and position[HELD] and not s.coef.any():
@@ -696,16 +691,16 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         # copies pay where rows are read several times
-        few = problems.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
-        status = advance(points, s, own_goal, problems.gaps[k], limit, _FEW if few else SHARE)
+        few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
+        status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             status = advance(points, s, _finer(s, target, goal), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
         work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
-        bias = found.bias[k]
+        bias = empty(all_groups, np.float64)
         if status == DONE and goal.operations >= 0:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-            width = larger(exact.points.shape[1], KNOWN_VALUE if exact.values.size else 0)
+            width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, REFINEMENT * spent)
             f = copy_of(s.f)
@@ -718,7 +713,7 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
                 own,
                 target,
                 bias,
-                problems.sums[k],
+                sums,
                 allowed(own_goal, bias),
                 operations,
             )
@@ -734,17 +729,21 @@ def solve_small(rows, exact, problems, found, position, memory, values, goal, ma
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
         # an allowed gap allows the violation
-        close = status == DONE and problems.gaps[k] > 0
+        close = status == DONE and chain.gaps[k] > 0
         found.violation[k] = smaller(violation, goal.tol) if close else violation
-        found.value[k], found.gap[k] = objectives(
-            target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0]
-        )
+        found.allowed[k] = allowed(own_goal, bias)
+        found.bias[k] = 0.5 * (bias[0] + bias[all_groups - 1])
+        found.margin[k] = 0.5 * (bias[1] - bias[0]) if all_groups > 1 else 1.0
+        value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, found.bias[k])
+        # a bias may be large: the objective is about it
+        found.value[k] = value + found.bias[k] * (sums[0] + (sums[1] if all_groups > 1 else 0.0))
+        found.primal[k] = found.value[k] + gap
         for t in range(m):
             if places[t] >= 0:
                 found.gradient[places[t]] = s.f[t]
                 found.coef[places[t]] = s.coef[t]
         more = status == STEPS and found.n_iter[k] < max_iter
-        kept = more or (k + 1 < problems.ratios.size and problems.ratios[k + 1] > 0)
+        kept = more or (k + 1 < chain.ratios.size and chain.ratios[k + 1] > 0)
         position[DUAL] = k if more else k + 1
         position[HELD] = s.counts[USED] if kept else 0
         position[BEGUN] = more
@@ -761,78 +760,62 @@ def solve_small_duals(
     duals: Dual,
     limits: Limits,
     memory: Buffers | None = None,
-    values: Array | None = None,
     chain: Chain | None = None,
-) -> Solution:
-    """Return the solutions of several small duals, with certificates where they keep one sum.
+) -> tuple[Solution, Array]:
+    """Return the solutions of several small duals, with certificates where they keep one sum, and what was allowed.
 
-    The bias of two groups is the mean of both, their margin half the difference. ``values`` (n, n) are those between
-    all points, if they are known; the ``memory`` of a chain has all rows already. A dual that takes more steps than the
-    limit, or whose slopes are beyond the accuracy of the rows, ends before its goal. Duals after a callback that
-    returned True are left at their starts.
+    The bias of two groups is the mean of both, their margin half the difference. The ``memory`` of a chain has all rows
+    already. A dual that takes more steps than the limit, or whose slopes are beyond the accuracy of the rows, ends
+    before its goal. Duals after a callback that returned True are left at their starts.
     """
-    if limits.callback is not None and limits.callback.stopped:
-        limits = limits._replace(max_iter=0)
+    many = len(duals)
+    callback = limits.callback
+    max_iter = 0 if callback is not None and callback.stopped else limits.max_iter
+    position = np.array([0, 0 if chain is None else duals.largest, 0])
     groups = duals.groups
-    many = len(groups)
-    shape = (many, groups.shape[1] - 1)
-    sums = np.zeros(shape)
+    sums = np.zeros((many, groups.shape[1] - 1))
     if duals.coef.any():
-        sums[:] = np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(shape)
-    position = np.array([0, 0 if chain is None else len(duals.target) // many, 0])
-    chain = Chain(*np.zeros((2, many))) if chain is None else chain
+        sums[:] = np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(sums.shape)
     problems = Problems(
         groups,
         sums,
-        rows.places_of(duals.points),
+        duals.points,
         duals.target,
         duals.lower,
         duals.upper,
         float(duals.epsilon),
-        *chain,
         duals.sums_only,
     )
-    numbers = np.zeros((3, many))
+    bias, violation, primal, value, margin, tol = np.zeros((6, many))
+    violation[:] = np.inf
     found = Found(
         duals.coef.copy(),
         duals.target.copy(),
-        np.zeros(shape),
-        *numbers,
+        bias,
+        violation,
         np.zeros(many, int),
-        *np.ones((2, many)),
+        primal,
+        value,
+        margin,
+        np.ones(many),
+        tol,
     )
-    found.violation[:] = np.inf
-    if values is None:
-        values = getattr(rows, "values", np.empty((0, 0), rows.dtype))
-    memory = Buffers.empty(duals.largest, rows.dtype) if memory is None else memory
-    exact = rows.exact()
-    if values.dtype == np.float64:
-        exact = exact._replace(values=values)
-    arrays = rows.raw(not values.size), exact, problems, found, position, memory, values
+    raw = rows.raw(rows.dtype)
+    wide = np.dtype(np.float64)
+    arrays = (
+        raw,
+        raw if rows.dtype == wide else rows.raw(wide),
+        problems,
+        Chain.of(*np.zeros((2, many))) if chain is None else chain,
+        found,
+        position,
+        Buffers.empty(duals.largest, rows.dtype) if memory is None else memory,
+    )
     while position[DUAL] < many:
         check_cancelled()
-        solve_small(*arrays, limits.goal, limits.max_iter)
+        solve_small(*arrays, limits.goal, max_iter)
         last = min(int(position[DUAL]), many - 1)
-        if (
-            limits.callback is not None
-            and limits.max_iter
-            and limits.callback(float(found.violation[last]))
-        ):
-            limits = limits._replace(max_iter=0)
-    bias = found.bias.sum(axis=1) / shape[1]
-    # a bias may be large: the objective is about it
-    value = found.value + bias * sums.sum(axis=1)
-    return Solution(
-        found.coef,
-        found.gradient,
-        bias,
-        found.violation,
-        found.n_iter,
-        value + found.gap,
-        value,
-        rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else 0.0,
-        float(duals.epsilon),
-        0.5 * (found.bias[:, 1] - found.bias[:, 0]) if shape[1] > 1 else 1.0,
-        found.unit,
-        stops=duals.stops,
-    )
+        if callback is not None and max_iter and callback(float(found.violation[last])):
+            max_iter = 0
+    noise = rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else 0.0
+    return Solution(*found[:-1], noise, problems.epsilon, stops=duals.stops), tol

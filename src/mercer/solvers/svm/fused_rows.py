@@ -38,8 +38,8 @@ from mercer._compute.profile import has_kink as profile_has_kink
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
-from mercer.solvers.svm.on_demand import ExactRows, RawRows
-from mercer.solvers.svm.rows import PlainRows, Ridged, Rows, consecutive
+from mercer.solvers.svm.on_demand import RawRows
+from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
 
 if TYPE_CHECKING:
@@ -56,10 +56,12 @@ _KINDS = {"radial": "clamped", "dot": "plain"}
 def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Rows:
     """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
 
-    ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal.
+    ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal of float64 rows.
     """
     if ridge is not None:
-        return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
+        rows = rows_of(kernel, widened(points), -1.0)
+        rows.diagonal = rows.diagonal + ridge
+        return rows
     if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
         points = points.toarray()
     sparse = sp.issparse(points)
@@ -211,12 +213,19 @@ class FusedRows(ScalarRows):
     ) -> None:
         super().__init__(kernel, points, dtype, error)
         self.width = points.shape[1] + 2 * self._radial
+        self._centre = np.zeros(points.shape[1])
         if self._radial:
             self._centre = centre_of(points) if centre is None else centre
-            self._right = _right_side(points, self._centre, dtype)
-        else:
-            self._centre = np.zeros(points.shape[1])
-            self._right = np.ascontiguousarray(points, dtype)
+
+    @functools.cached_property
+    def _right(self):
+        if self._radial:
+            return _right_side(self.points, self._centre, self.dtype)
+        return np.ascontiguousarray(self.points, self.dtype)
+
+    @functools.cached_property
+    def _given(self):
+        return np.ascontiguousarray(self.points, np.float64)
 
     def _diagonal(self):
         """Return k(x, x) of all points (n,), one value for a kernel of distances."""
@@ -276,35 +285,24 @@ class FusedRows(ScalarRows):
         values = loops.products(plan, weights.reshape(len(weights), -1))
         return values.astype(np.float64).reshape(len(R), *weights.shape[1:])
 
-    def raw(self, coordinates: bool) -> RawRows:
-        """Return the points as compiled code computes rows from them; their coordinates only if it does."""
-        dtype = self.dtype
-        width = self.points.shape[1] if coordinates else 0
-        squares = self._right[:, -1].copy() if self._radial else np.zeros(len(self.points), dtype)
-        scale = dtype.type(-0.5 if self._radial else 1)
+    def raw(self, dtype: Any) -> RawRows:
+        """Return the points as compiled code computes rows of a type from them."""
+        profile, scalar, _ = self._formula
         parameters = self._parameters(dtype)
+        finish = profile_address(profile, _KINDS[scalar], dtype, len(parameters))
+        # the last digits are those of float64
+        close = self._radial and dtype == np.float64
+        share = close_share(np.finfo(dtype)) if close else self._share
         return RawRows(
-            self._profile_loop(dtype, parameters),
-            self._right,
-            width,
-            squares,
-            scale,
-            self._share,
+            finish,
+            self._given,
+            self._centre,
+            dtype.type(-2 if self._radial else 1),
+            dtype.type(share),
             parameters,
             self.diagonal,
+            np.empty((0, 0), dtype),
         )
-
-    def exact(self) -> ExactRows:
-        """Return the points as given in float64, as compiled code computes rows from them."""
-        dtype = np.dtype(np.float64)
-        parameters = self._parameters(dtype)
-        points = np.ascontiguousarray(self.points, dtype)
-        finish = self._profile_loop(dtype, parameters)
-        return ExactRows(finish, points, self._radial, parameters, self.diagonal, np.empty((0, 0)))
-
-    def _profile_loop(self, dtype, parameters):
-        profile, scalar, _ = self._formula
-        return profile_address(profile, _KINDS[scalar], dtype, len(parameters))
 
     def _centred(self, J):
         if not self._radial:

@@ -142,19 +142,13 @@ def _linear_points(rows, dual):
     Kernel values between dense rows that are no more than their columns take no more memory than the rows, and less
     time than Newton steps.
     """
-    kernel, points = _without_ridge(rows, dual)
-    if not isinstance(kernel, Linear) or (dual.unbounded and dual.ridge is None):
+    points = rows.points
+    if not isinstance(rows.kernel, Linear) or (dual.unbounded and dual.ridge is None):
         return None
     if sp.issparse(points):
         return without_empty_columns(points)[0]
     tall = isinstance(points, np.ndarray) and len(dual.coef) > points.shape[1]
     return points if tall else None
-
-
-def _without_ridge(rows, dual):
-    """Return the kernel and the points of rows, without the ridge of a dual."""
-    kernel = rows.kernel
-    return (kernel.kernel, kernel.points) if dual.ridge is not None else (kernel, rows.points)
 
 
 def solve_linear(X: Any, dual: Dual, limits: Limits) -> Point:
@@ -497,7 +491,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     own = dual
     if X is None:
         distinct, places = np.unique(dual.points, return_inverse=True)
-        X = _factor_of(*_without_ridge(rows, dual), distinct, full)
+        X = _factor_of(rows, distinct, full)
         own = replace(dual, points=places)
     if X is None:
         return None
@@ -510,10 +504,10 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     return exact
 
 
-def _factor_of(kernel, points, places, full):
+def _factor_of(rows, places, full):
     """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
     # `mercer.linalg.cholesky.pivoted` ends sooner, at n roundings of the largest entry
-    gram = Gram(kernel, take_points(widened(points), places))
+    gram = Gram(rows.kernel, take_points(widened(rows.points), places))
     remainder = np.array(gram.diagonal(), np.float64)
     floor = _ROUNDINGS * EPS * remainder.max()
     rank = int(min(_RANK, _PART * len(remainder)))

@@ -15,12 +15,11 @@ from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
 from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
-from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
-from mercer.solvers.svm.on_demand import DEPTH, USED, add_rows
-from mercer.solvers.svm.smo import VECTORS, offsets, subtract
-from mercer.solvers.svm.verify import DRIFT, ROUNDED
+from mercer.solvers.svm.on_demand import USED, add_rows, picked, tiles_of_points
+from mercer.solvers.svm.smo import LANES, VECTORS, offsets, subtract
+from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient
 
 # Largest number of steps beside one for each variable.
 _STEPS = 100
@@ -361,36 +360,6 @@ def _near_first(s, bias, group, reach, order):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _exact_scalars(raw, places, radial, out):
-    """Write squared distances, from differences, or inner products of the first points with all to ``out``.
-
-    Return the transposed points.
-    """
-    wide()
-    tile = empty((raw.shape[1], places.size), np.float64)
-    for a in range(places.size):
-        row = raw[places[a]]
-        for k in range(row.size):
-            tile[k, a] = row[k]
-    for first in range(0, raw.shape[1], DEPTH):
-        for a in range(out.shape[0]):
-            to = out[a]
-            if first == 0:
-                for c in range(to.size):
-                    to[c] = 0
-            for k in range(first, smaller(first + DEPTH, raw.shape[1])):
-                x = tile[k, a]
-                other = tile[k]
-                if radial:
-                    for c in range(to.size):
-                        to[c] += (x - other[c]) * (x - other[c])
-                else:
-                    for c in range(to.size):
-                        to[c] += x * other[c]
-    return tile
-
-
-@functools.partial(compiled, flags=VECTORS)
 def refine(points, exact, s, own, target, bias, sums, tol, operations):
     """Refine the solution of a small problem if the number of ``operations`` suffices.
 
@@ -403,56 +372,44 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
         for t in range(s.groups[g], s.groups[g + 1]):
             group[t] = g
     near, count = _near_first(s, bias, group, NEAR * tol, order)
-    operations -= 2.0 * near * count * (exact.points.shape[1] + 10) + near * near * near / 3.0
+    operations -= 2.0 * near * count * (exact.centre.size + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return
-    places = empty(count, np.int64)
-    moved = empty(near, np.int64)
-    for a in range(count):
-        places[a] = own[order[a]]
-    M = empty((near, count), np.float64)
-    gradient = empty(near, np.float64)
-    coef = empty(near, np.float64)
-    lower = empty(near, np.float64)
-    upper = empty(near, np.float64)
-    groups = empty(near, np.int64)
     kept = copy_of(sums)
     for a in range(near, count):
         kept[group[order[a]]] -= s.coef[order[a]]
-    if exact.values.size == 0:
-        tile = _exact_scalars(exact.points, places, exact.radial, M)
-        call_loop(exact.finish, tile, tile, M, 0, exact.parameters)
+    chosen = order[:near]
+    M = empty((near, -(-count // LANES) * LANES), np.float64)
+    tiles = tiles_of_points(exact, picked(own, order[:count]), M)
+    places = empty(near, np.int64)
     for a in range(near):
-        t = order[a]
+        places[a] = a
+    add_rows(tiles, M, empty(near, np.int64), 0, places)
+    used = picked(s.coef, order[:count])
+    gradient = picked(target, chosen)
+    for a in range(near):
         row = M[a]
-        for c in range(count if exact.values.size else 0):
-            row[c] = exact.values[places[a], places[c]]
-        row[a] = exact.diagonal[own[t]]
-        gradient[a] = target[t]
-        coef[a] = s.coef[t]
-        groups[a] = group[t]
-        lower[a] = s.lower[t]
-        upper[a] = s.upper[t]
         for c in range(count):
-            gradient[a] -= row[c] * s.coef[order[c]]
-    L = empty((near, near), np.float64)
+            gradient[a] -= row[c] * used[c]
+    coef = picked(s.coef, chosen)
     number = empty(1, np.int64)
     number[0] = 0
     free = Free(
         M,
         gradient,
         coef,
-        lower,
-        upper,
+        picked(s.lower, chosen),
+        picked(s.upper, chosen),
         s.epsilon,
         bias,
         kept,
-        groups,
-        L,
-        empty(near, np.int64),
+        picked(group, chosen),
+        empty((near, near), np.float64),
+        places,
         number,
     )
     newton_steps(free, operations)
+    moved = empty(near, np.int64)
     change = empty(near, np.float64)
     count = 0
     for a in range(near):
@@ -487,8 +444,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
         return False
     own = dual.take(near, coef=point.coef[near])
     K = rows.exact_square(own.points)
-    used = np.flatnonzero(point.coef)
-    gradient = own.target - rows.exact_product(own.points, dual.points[used], point.coef[used])
+    if own.ridge is not None:
+        K[np.diag_indices(len(near))] += own.ridge
+    gradient = exact_gradient(rows, dual, point.coef, near)
     others = dual.coef - point.coef
     others[near] = dual.coef[near]
     sums = np.bincount(group, others)

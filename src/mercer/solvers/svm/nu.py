@@ -21,6 +21,7 @@ from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.verify import (
     DRIFT,
     certified,
+    exact_gradient,
     measured,
     measured_each,
 )
@@ -268,8 +269,7 @@ def _merged(rows, dual, found):
     inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
     if abs(drift) > DRIFT * float(np.abs(coef).sum()) and inside.any():
         coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
-        used = np.flatnonzero(coef)
-        gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
+        gradient = exact_gradient(rows, dual, coef)
     (own_bias,), violation = measured(gradient, coef, own)
     bias = found.bias
     if inside.any():

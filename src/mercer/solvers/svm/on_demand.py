@@ -1,5 +1,7 @@
 """Kernel rows on demand in compiled code: a few rows at a time, by loops over tiles of transposed points."""
 
+from __future__ import annotations
+
 import functools
 from typing import Any, NamedTuple
 
@@ -28,37 +30,34 @@ _RELEVANT = 0.5
 
 
 class RawRows(NamedTuple):
-    """All points of kernel rows, as compiled code takes them.
+    """All points of kernel rows, as compiled code takes them; ``scale`` and what follows have the type of the rows.
 
-    ``finish`` is the address of the loop of the profile, the first ``width`` columns of ``coordinates`` (n, at least
-    width) are those of the points. For a kernel of distances they are -2 (x - centre), whose products have the factor
-    ``scale`` -1/2, and ``squares`` are the norms, otherwise 0; distances below a ``share`` of these are computed again
-    (0: none).
+    ``finish`` is the address of the loop of the profile, ``coordinates`` (n, d) are the points as given in float64. For
+    a kernel of distances their products about a ``centre`` (d,) have the factor ``scale`` -2, otherwise 1; distances
+    below a ``share`` of the norms are computed again (0: none). ``values`` are all kernel values (n, n) where they are
+    known, otherwise (0, 0).
     """
 
     finish: int
     coordinates: Any
-    width: int
-    squares: Any
+    centre: Any
     scale: Any
     share: Any
     parameters: Any
     diagonal: Any
-
-
-class ExactRows(NamedTuple):
-    """All points as given, in float64: whether the profile takes distances, and all kernel values (n, n), or none."""
-
-    finish: int
-    points: Any
-    radial: bool
-    parameters: Any
-    diagonal: Any
     values: Any
+
+    @classmethod
+    def without_points(cls, values: Any, diagonal: Any) -> RawRows:
+        """Return rows of known values, or without any, of which compiled code computes none."""
+        dtype = values.dtype
+        one = dtype.type(1)
+        coordinates = np.empty((len(diagonal), 0))
+        return cls(0, coordinates, np.empty(0), one, one, np.empty(0, dtype), diagonal, values)
 
 
 class Tiles(NamedTuple):
-    """The points of some variables in tiles, with what `RawRows` has of them.
+    """The points of some variables in tiles, their squared norms, and what `RawRows` has of them.
 
     ``values`` are the kernel values between all points, of which ``own`` are those of the variables, or none.
     """
@@ -75,48 +74,65 @@ class Tiles(NamedTuple):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def tiles_of_points(rows, own, K, values):
-    """Return the tiles of the points ``own`` of variables, padded to the width of K."""
+def picked(values, places):
+    """Return the values at some places, 0 for padding."""
     small()
-    m = K.shape[1]
-    squares = empty(m, K.dtype)
-    diagonal = empty(m, K.dtype)
-    for t in range(m):
-        squares[t] = 0
-        diagonal[t] = 0
-    for t in range(own.size):
-        squares[t] = rows.squares[own[t]]
-        diagonal[t] = rows.diagonal[own[t]]
-    tiles = tiles_of(rows.coordinates, rows.width, own, m)
-    return Tiles(
-        rows.finish, tiles, squares, rows.scale, rows.share, rows.parameters, diagonal, values, own
-    )
-
-
-def no_tiles(diagonal: Any) -> Tiles:
-    """Return what stands for the points of variables where rows are never computed in compiled code."""
-    nothing = np.empty(0, diagonal.dtype)
-    one = diagonal.dtype.type(1)
-    values = np.empty((0, 0), diagonal.dtype)
-    tiles = np.empty((0, 0, 0), diagonal.dtype)
-    return Tiles(0, tiles, nothing, one, one, nothing, diagonal, values, np.empty(0, np.int64))
+    out = empty(places.size, values.dtype)
+    for t in range(places.size):
+        out[t] = values[places[t]] if places[t] >= 0 else 0
+    return out
 
 
 @functools.partial(compiled, flags=VECTORS)
-def tiles_of(rows, d, points, m):
-    """Return the first d coordinates of some points, and zeros up to m points, as tiles (k, d, points of a tile)."""
+def tiles_of_points(rows, own, K):
+    """Return the tiles of the points ``own`` of variables, padded to the width of K."""
     small()
+    m = K.shape[1]
+    diagonal = empty(m, K.dtype)
+    squares = empty(m, np.float64)
+    rounded = empty(m, K.dtype)
+    for t in range(m):
+        diagonal[t] = rows.diagonal[own[t]] if t < own.size else 0
+        squares[t] = 0
+    tiles = tiles_of(rows.coordinates, rows.centre, own, K)
+    for b in range(tiles.shape[0] if rows.scale < 0 else 0):
+        tile = tiles[b]
+        part = squares[b * tile.shape[1] : (b + 1) * tile.shape[1]]
+        for k in range(tile.shape[0]):
+            for t in range(part.size):
+                part[t] += np.float64(tile[k, t]) * np.float64(tile[k, t])
+    for t in range(m):
+        rounded[t] = squares[t]
+    return Tiles(
+        rows.finish,
+        tiles,
+        rounded,
+        rows.scale,
+        rows.share,
+        rows.parameters,
+        diagonal,
+        rows.values,
+        own,
+    )
+
+
+@functools.partial(compiled, flags=VECTORS)
+def tiles_of(rows, centre, points, K):
+    """Return the coordinates of some points about a centre (d,), padded to the width of K, as tiles (k, d, width)."""
+    small()
+    d = centre.size
+    m = K.shape[1]
     width = smaller(
         smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES)
     )
-    tiles = empty((-(-m // width), d, width), rows.dtype)
+    tiles = empty((-(-m // width), d, width), K.dtype)
     for b in range(tiles.shape[0]):
         own = points[b * width : (b + 1) * width]
         tile = tiles[b]
         for left in range(0, width, _SIDE):
             for k in range(d):
                 for t in range(left, smaller(left + _SIDE, width)):
-                    tile[k, t] = rows[own[t], k] if t < own.size else 0
+                    tile[k, t] = rows[own[t], k] - centre[k] if t < own.size else 0
     return tiles
 
 
@@ -160,8 +176,7 @@ def fill_rows(points, wanted, out):
     tiles = points.tiles
     squares = points.squares
     scale = points.scale
-    # of the coordinates, which have the factor -2
-    quarter = squares.dtype.type(0.25)
+    factor = squares.dtype.type(-0.5) * scale
     width = tiles.shape[2]
     own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
     for r in range(wanted.size):
@@ -184,7 +199,7 @@ def fill_rows(points, wanted, out):
             for t in range(part.size):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
-                recompute_row(own[r], tile.T, square, other, points.share, quarter, part)
+                recompute_row(own[r], tile.T, square, other, points.share, factor, part)
         call_loop(points.finish, own, tile, out, b * width, points.parameters)
 
 

@@ -115,8 +115,6 @@ class Limits(NamedTuple):
         Kernel values in memory of each problem.
     callback : SharedCallback, optional
         The solver stops when it returns True.
-    spare : int
-        Bytes of the memory limit that are left beside one problem.
     workers : int
         Problems that memory holds at the same time.
     """
@@ -125,7 +123,6 @@ class Limits(NamedTuple):
     max_iter: int
     values: int
     callback: SharedCallback | None = None
-    spare: int = 0
     workers: int = 1
 
     @classmethod
@@ -135,14 +132,13 @@ class Limits(NamedTuple):
         rows: Rows,
         n: int,
         many: int = 1,
-        reserved: int = 0,
         goal: Goal | None = None,
     ) -> Limits:
-        """Return the limits of each of so many problems of n variables; ``reserved`` bytes are taken.
+        """Return the limits of each of so many problems of n variables;
 
         They do not depend on the number of threads, since with other limits a solver takes other steps.
         """
-        budget = options.budget - rows.held - reserved
+        budget = options.budget - rows.held
         itemsize = rows.dtype.itemsize
         most = int(budget / (1 + _COPIES)) // itemsize
         needed = buffer_values(n + LANES)
@@ -151,7 +147,7 @@ class Limits(NamedTuple):
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
         goal = Goal(options.tol) if goal is None else goal
-        return cls(goal, options.limit(n), values, options.callback, budget - each, workers)
+        return cls(goal, options.limit(n), values, options.callback, workers)
 
     @property
     def tol(self) -> float:

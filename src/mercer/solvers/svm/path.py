@@ -18,7 +18,7 @@ from mercer.solvers.svm.options import Goal, Limits, copied_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
-from mercer.solvers.svm.verify import Point, exact_gradient, settled
+from mercer.solvers.svm.verify import Point, settled
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.options import Options
@@ -106,12 +106,13 @@ def solve_path(
     loss = np.maximum(
         unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon)
     )
-    chain = Chain(np.append(0, Cs[1:] / Cs[:-1]), gap * float(np.maximum(loss, 0).sum()) * Cs)
+    ratios = np.append(0, Cs[1:] / Cs[:-1])
+    chain = Chain.of(ratios, gap * float(np.maximum(loss, 0).sum()) * Cs)
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
     first = limits._replace(goal=goal, max_iter=min(first_steps(n), limits.max_iter))
-    solutions = solve_small_duals(known, duals, first, memory, chain=chain)
-    unsolved = (solutions.violation > options.tol) & (solutions.n_iter < limits.max_iter)
+    solutions, tol = solve_small_duals(known, duals, first, memory, chain)
+    unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     for m in np.flatnonzero(unsolved).tolist():
         solutions[m] = finished(rows, unit.times(Cs[m]), limits, solutions[m])
     return solutions
@@ -128,23 +129,14 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
 
 def _solve_each(rows, unit, Cs, options):
     """Return the solutions for ascending C one by one, each from a multiple of the last."""
-    trained = np.flatnonzero(unit.lower < unit.upper)
-    held_out = np.flatnonzero(unit.lower == unit.upper)
-    own = unit.take(trained)
-    start = np.zeros(len(trained))
+    coef = np.zeros(len(unit.target))
     found = []
-    for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-        dual = own.times(C)
-        near = before is not None and _NEIGHBOURS * before >= C
-        start = np.clip(C / before * start, dual.lower, dual.upper) if near else 0 * start
-        solution = solve_dual(rows, replace(dual, coef=start), options)
-        start = solution.coef
-        coef = np.zeros(len(unit.target))
-        gradient = np.empty(len(unit.target))
-        coef[trained] = start
-        gradient[trained] = solution.gradient
-        gradient[held_out] = exact_gradient(rows, unit, coef, held_out)
-        found.append(replace(solution, coef=coef, gradient=gradient, stops=None))
+    for C, before in zip(Cs, [np.inf, *Cs[:-1]], strict=True):
+        dual = unit.times(C)
+        ratio = C / before if _NEIGHBOURS * before >= C else 0.0
+        start = np.clip(ratio * coef, dual.lower, dual.upper)
+        found.append(solve_dual(rows, replace(dual, coef=start), options))
+        coef = found[-1].coef
     return Solution.joined(found)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +10,13 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.costs import BLOCK, COLUMNS, ROWS_PRODUCT
 from mercer._compute.memory import cut
-from mercer._compute.points import take_points, widened
+from mercer._compute.points import count_points, take_points, widened
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.precomputed import Precomputed
-from mercer.solvers.svm.on_demand import ExactRows, RawRows
+from mercer.solvers.svm.on_demand import RawRows
 
 if TYPE_CHECKING:
-    from mercer._compute.points import Points
-    from mercer._compute.tile import Tile
+    from mercer.kernels.base import Kernel
 
 
 class Rows:
@@ -32,6 +29,7 @@ class Rows:
     dtype : dtype
         Of the values.
     diagonal : float64 array (n,)
+        k(x, x), and the ridge of a dual, which products do not contain.
     width : int
         Multiplications for a kernel value, if known; otherwise 1.
     error : float
@@ -39,7 +37,7 @@ class Rows:
     held : int
         Bytes of stored kernel values.
     in_call : bool
-        Whether compiled code computes rows where a step needs them, by ``raw`` and ``exact`` rows.
+        Whether compiled code computes or copies rows where a step needs them, by ``raw`` rows.
     """
 
     kernel: Kernel
@@ -85,14 +83,14 @@ class Rows:
             total += Gram(self.kernel, own, other) @ weights[part]
         return total
 
+    def raw(self, dtype: Any) -> RawRows:
+        """Return the points as compiled code computes rows of a type from them."""
+        raise NotImplementedError
+
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J as given, exactly symmetric."""
         own = widened(take_points(self.points, J))
         return np.asarray(Gram(self.kernel, own, memory=2**62).dense(), np.float64)
-
-    def places_of(self, points: Array) -> Array:
-        """Return the numbers of points in compiled code."""
-        return points
 
 
 class PlainRows(Rows):
@@ -124,9 +122,9 @@ class PlainRows(Rows):
 
 
 class KnownRows(Rows):
-    """Kernel rows of points whose kernel values are all known: row ``places[i]`` of ``values`` (n, n) is point i's.
+    """Kernel rows of points whose kernel values (n, n) are all known.
 
-    ``places`` (int array) are by default in the order of the points.
+    ``exact`` are rows in float64, where values have an error.
     """
 
     in_call = True
@@ -137,59 +135,50 @@ class KnownRows(Rows):
         points: Any,
         values: Array,
         error: float = 0.0,
-        places: Array | None = None,
+        exact: RawRows | None = None,
     ) -> None:
         self.kernel = kernel
         self.points = points
         self.values = values
-        self.places = np.arange(len(values)) if places is None else places
         self.dtype = values.dtype
         # no multiplications for a value
         self.width = 0
-        self.diagonal = values.diagonal()[self.places].astype(np.float64)
+        self.diagonal = values.diagonal().astype(np.float64)
         self.error = error
         self.held = values.nbytes
+        self._exact = exact
 
     @classmethod
-    def of(cls, kernel: Any, points: Any) -> KnownRows:
-        """Return the rows of a kernel with all its values in float64, those of a given matrix where they are."""
-        if isinstance(kernel, Precomputed):
-            values = np.asarray(kernel.matrix, np.float64)
-            return cls(kernel, points, values, places=points % len(values))
-        values = np.asarray(Gram(kernel, widened(points), memory=2**62).dense(), np.float64)
-        return cls(kernel, points, values)
+    def of(cls, rows: Rows) -> KnownRows:
+        """Return the rows with all their values: in float64, those of a given matrix, if no loop is compiled."""
+        everything = np.arange(count_points(rows.points))
+        exact = None
+        if rows.in_call:
+            values = rows.square(everything)
+            exact = rows.raw(np.dtype(np.float64))
+        elif isinstance(rows.kernel, Precomputed) and np.array_equal(rows.points, everything):
+            values = np.asarray(rows.kernel.matrix, np.float64)
+        else:
+            values = rows.exact_square(everything)
+        return cls(rows.kernel, rows.points, values, rows.error if rows.in_call else 0.0, exact)
 
-    def raw(self, coordinates: bool) -> RawRows:
-        """Return what stands in compiled code for points from which rows are computed: none is."""
-        n = len(self.values)
-        one = self.dtype.type(1)
-        nothing = np.empty(0, self.dtype)
-        diagonal = self.values.diagonal().astype(np.float64)
-        return RawRows(
-            0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, diagonal
-        )  # fmt: skip
-
-    def exact(self) -> ExactRows:
-        """Return the same in float64, with the values if they are."""
-        values = self.values if self.dtype == np.float64 else np.empty((0, 0))
-        diagonal = self.values.diagonal().astype(np.float64)
-        return ExactRows(0, np.empty((len(diagonal), 0)), False, np.empty(0), diagonal, values)
-
-    def places_of(self, points: Array) -> Array:
-        """Return the places of points in the values."""
-        return self.places[points]
+    def raw(self, dtype: Any) -> RawRows:
+        """Return the values as compiled code copies rows from them; float64 rows of values with an error, if any."""
+        if dtype != self.dtype and self._exact is not None:
+            return self._exact
+        values = self.values if dtype == self.dtype else np.empty((0, 0), dtype)
+        return RawRows.without_points(values, self.diagonal)
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
-        chosen = consecutive(self.places[J])
+        chosen = consecutive(J)
 
         def write(R, out):
             # whole rows are copied faster than single values
-            own = self.places[R]
             out[:] = (
-                self.values[own][:, chosen]
+                self.values[R][:, chosen]
                 if isinstance(chosen, slice)
-                else self.values[np.ix_(own, chosen)]
+                else self.values[np.ix_(R, chosen)]
             )
 
         return write
@@ -203,45 +192,6 @@ class KnownRows(Rows):
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J, those that are known if they have no error."""
         return np.array(self.square(J), np.float64) if self.error == 0 else super().exact_square(J)
-
-
-@dataclass(frozen=True, eq=False)
-class Ridged(Kernel):
-    """k(x_i, x_j) + ridge_i [i = j] on indices of points: equal points have separate ridges.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> Ridged(mc.Linear(), np.array([[2.0], [2.0]]), np.full(2, 0.5))(np.arange(2))
-    array([[4.5, 4. ],
-           [4. , 4.5]])
-    """
-
-    kernel: Kernel
-    points: Any
-    ridge: np.ndarray
-
-    @property
-    def tags(self) -> Tags:
-        """Definiteness is not known; no gradient."""
-        return Tags(positive_semidefinite=None, points="indices", differentiable=False)
-
-    def admit(self, points: Array, name: str) -> Array:
-        return points
-
-    def evaluate(self, tile: Tile) -> Array:
-        own = np.asarray(tile.X.container)
-        other = np.asarray(tile.Z.container)
-        values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(
-            np.float64
-        )
-        i, j = np.nonzero(own[:, None] == other)
-        values[i, j] += self.ridge[own[i]]
-        return values
-
-    def diagonal(self, points: Points) -> Array:
-        own = np.asarray(points.container)
-        return self.kernel.diag(take_points(self.points, own)).astype(np.float64) + self.ridge[own]
 
 
 def consecutive(J: Array) -> Array | slice:

@@ -6,10 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer._compute.costs import SMALL_DUAL
+from mercer._compute.costs import (
+    BLOCKED,
+    COPIED_VALUE,
+    FAR_VALUE,
+    KERNEL_VALUE,
+    SHARED_CACHE,
+    SMALL_DUAL,
+)
+from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.linear import ROWS_NEEDED, steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
@@ -37,7 +46,7 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
     """
     # nu-regression has two variables for each point
     widest = dual.largest * (1 if dual.total is None or dual.one_sided else 2)
-    rows = _with_values(rows, widest, options)
+    rows = _with_values(rows, dual, widest, options)
     if dual.ridge is not None:
         found = solve_each(rows, _bounded(dual), options)
         for k, own in enumerate(dual):
@@ -71,11 +80,40 @@ def _bounded(duals):
     )
 
 
-def _with_values(rows, widest, options):
-    """Return rows with all kernel values if these and a small dual fit into memory, other rows unchanged."""
-    if not isinstance(rows, PlainRows):
-        return rows
+def _with_values(rows, duals, widest, options):
+    """Return rows with all kernel values if these pay and fit into memory beside a small dual, other rows unchanged.
+
+    They pay for rows without a compiled loop; for several duals if they cost less than the rows that the duals need,
+    each for itself; and for rows of many columns, of which products of blocks are much faster than a few on demand.
+    """
     n = count_points(rows.points)
-    needed = (n * n + buffer_values(widest)) * np.dtype(np.float64).itemsize
-    fits = max(n, widest) <= 2 * SMALL_DUAL and needed <= options.budget
-    return KnownRows.of(rows.kernel, rows.points) if fits else rows
+    largest = SMALL_DUAL
+    itemsize = rows.dtype.itemsize
+    if isinstance(rows, PlainRows):
+        pays = n <= 2 * SMALL_DUAL
+        largest = 2 * SMALL_DUAL
+        itemsize = np.dtype(np.float64).itemsize
+    elif rows.held or not rows.in_call:
+        pays = False
+    elif len(duals) > 1:
+        pays = _sharing_pays(rows, duals)
+    else:
+        pays = rows.width >= WIDE and widest > n // 2
+    needed = (n * n + buffer_values(widest)) * itemsize
+    fits = pays and widest <= largest and needed <= options.budget
+    # Newton steps on the normal need no kernel values
+    if not fits or steps_before_newton(rows, duals[0]) == 0:
+        return rows
+    known = KnownRows.of(rows)
+    if duals.ridge is not None:
+        known.diagonal += duals.ridge
+    return known
+
+
+def _sharing_pays(rows, duals):
+    """Whether the kernel rows that duals need cost more than all kernel values."""
+    work = float(np.square(duals.sizes).sum())
+    half = 0.5 * len(rows.points) ** 2
+    copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
+    value = rows.width + KERNEL_VALUE
+    return ROWS_NEEDED * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy

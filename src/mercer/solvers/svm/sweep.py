@@ -26,7 +26,7 @@ from mercer.solvers.svm.engine import (
     load_slopes,
     new_slopes,
 )
-from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, no_tiles
+from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
 from mercer.solvers.svm.options import SHARE, Goal, copied_values
 from mercer.solvers.svm.smo import LANES
 
@@ -83,7 +83,8 @@ class Sweep:
             wanted,
             counts,
         )
-        self._tiles = no_tiles(rows.diagonal[self._own].astype(rows.dtype))
+        nothing = np.empty((0, 0), rows.dtype)
+        self._tiles = tiles_of_points(RawRows.without_points(nothing, rows.diagonal), self._own, K)
         self._columns = None
         self._free = np.empty(0, np.int64)
         self.load(point)

@@ -282,21 +282,23 @@ class Point:
             self.n_iter,
             0.0,
             0.0,
-            self.noise,
-            self.dual.epsilon,
             unit=unit,
+            noise=self.noise,
+            epsilon=self.dual.epsilon,
             gain=self.gain,
         )
 
 
 def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
-    """Return the gradient t - K b of a dual, or some of it, with float64 kernel values; a point is evaluated once."""
+    """Return t - (K + rho) b of a dual, or some of it, with float64 kernel values; a point is evaluated once."""
     used = np.flatnonzero(coef)
     gradient = dual.target[places].copy()
     if len(used) and len(gradient):
         distinct, place = np.unique(dual.points[places], return_inverse=True)
         support, where = np.unique(dual.points[used], return_inverse=True)
         gradient -= rows.exact_product(distinct, support, np.bincount(where, coef[used]))[place]
+    if dual.ridge is not None:
+        gradient -= (dual.ridge * coef)[places]
     return gradient
 
 
