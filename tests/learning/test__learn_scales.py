@@ -136,6 +136,16 @@ def test_scales_are_learned_where_they_help_and_equal_where_they_do_not(global_r
         np.testing.assert_allclose(equal, equal[0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+def test_a_multiple_of_the_kernel_has_the_same_factors(factor, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(120, 4))
+    kernel = mc.Gaussian("scale") + mc.Linear()
+    for y in (np.sin(2 * X[:, 2]), np.sin(2 * X).sum(axis=1) + 0.5 * rng.normal(size=120)):
+        once, multiple = (mc.learn_scales(k, X, y).A for k in (kernel, factor * kernel))
+        np.testing.assert_allclose(multiple, once, rtol=1e-3)
+
+
 @pytest.mark.parametrize("n", [3, 15, 40])
 @pytest.mark.parametrize("labels", [True, False])
 def test_few_and_equal_rows_have_scales(n, labels):

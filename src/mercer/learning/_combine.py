@@ -150,7 +150,8 @@ def combine(
     the error on new points. One of the kernels, or the plain sum, may have fewer errors: of kernels of substrings of
     several lengths, shorter ones may have larger alignments and longer ones fewer errors. On 500 rows of eight sets the
     error of "loo" in the mean of five draws is nowhere larger than that of the sum of the kernels as given, or of the
-    best of several Gaussians (``benchmarks/learned_kernels.py``).
+    best of several Gaussians (``benchmarks/learned_kernels.py``). In means of other draws (``--seed`` 300 to 1000) it
+    is larger than one of these by more than one standard error in 3 of 128 comparisons, and never by more than 0.009.
 
     References
     ----------

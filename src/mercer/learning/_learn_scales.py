@@ -17,7 +17,7 @@ from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
-from mercer.learning._alignment import of_moderate_size, value_and_gradient
+from mercer.learning._alignment import of_moderate_size, of_size_1, value_and_gradient
 from mercer.learning.candidates import drawn, ridged, surely_less
 from mercer.learning.centred import class_codes, target_columns
 from mercer.learning.members import LEAST_FEW
@@ -144,6 +144,8 @@ def _descended(X, criterion, max_iter):
 
 def _judged(kernel, X, columns, max_iter):
     """Return scales learned by alignment if they are surely better than equal ones on rows that they have not seen."""
+    # as the ridges are for
+    kernel = of_size_1(kernel, X)
     order = drawn(len(X))
     order = order[np.sort(np.unique(X[order], axis=0, return_index=True)[1])]
     half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
