@@ -358,3 +358,13 @@ def test_the_certificate_over_landmarks_sees_each_fitted_array(sample):
         setattr(model, name, 1.1 * right)
         assert mc.certify(model, X, y, weights).residuals.max() > 1e-3, name
         setattr(model, name, right)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_point_at_the_mean_is_fitted_by_conjugate_gradients_too(seed):
+    half = np.random.default_rng(seed).normal(size=(200, 3))
+    X = np.vstack([half, -half, np.zeros((1, 3))]) + 5.0
+    y = X[:, 0] > 5.0
+    few = KernelFisher(kernel="linear", mu=1.0, memory="20KB").fit(X, y)
+    dense = KernelFisher(kernel="linear", mu=1.0).fit(X, y)
+    np.testing.assert_allclose(few.transform(X), dense.transform(X), atol=1e-6)

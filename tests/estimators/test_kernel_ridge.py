@@ -794,6 +794,16 @@ def test_free_terms_solve_the_bordered_system(sample, free, dtype, memory):
     assert mc.certify(model, X, Y, weights).residuals.max() > 1e-2
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_free_terms_that_leave_the_kernel_nothing_are_fitted_by_conjugate_gradients_too(unit):
+    X = unit * np.random.default_rng(0).normal(size=(60, 3))
+    y = X[:, 0] / unit + (X[:, 1] / unit) ** 2
+    model = KernelRidge(1.0, kernel="linear", free="linear", memory="20KB").fit(X, y)
+    line = np.column_stack([np.ones(60), X / unit])
+    expected = line @ np.linalg.lstsq(line, y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     "kernel", [mc.Gaussian(0.3), mc.FunctionKernel(_thin_plate)], ids=["gaussian", "thin plate"]
 )

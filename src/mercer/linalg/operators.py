@@ -217,7 +217,7 @@ class Centred(_Derived):
 
     def diagonal(self) -> Array:
         """Return the squared distances to the mean (n,)."""
-        return as_float64(self._operator.diagonal()) - 2 * self.means + self._square
+        return _squares(self._operator, 2 * self.means - self._square)
 
     def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = (positions(each, self.shape[0]) for each in index)
@@ -256,7 +256,7 @@ class Projected(_Derived):
 
     def diagonal(self) -> Array:
         """Return the diagonal (n,)."""
-        return as_float64(self._operator.diagonal()) - 2 * np.sum(self._T * self._Q, axis=1)
+        return _squares(self._operator, 2 * np.sum(self._T * self._Q, axis=1))
 
     def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = (positions(each, self.shape[0]) for each in index)
@@ -316,6 +316,14 @@ def _centre(K):
     for rows in cut(K.shape[0], max(1, TILE // (8 * K.shape[0]))):
         K[rows, :] -= means[rows, None] + means
     return K
+
+
+def _squares(operator, rest):
+    """Return the diagonal of an operator minus ``rest`` (n,), 0 where only rounding makes a difference negative."""
+    own = as_float64(operator.diagonal())
+    noise = len(own) * epsilon(operator) * float((np.abs(own) + np.abs(rest)).max())
+    left = own - rest
+    return np.where(left < -noise, left, left.clip(0))
 
 
 def epsilon(operator: Operator) -> float:
