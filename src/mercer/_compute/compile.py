@@ -54,14 +54,14 @@ class compiled:  # noqa: N801 - a decorator
         return self.dispatcher(*args)
 
 
-def dispatcher(function, flags=REORDER, key=None, cache=False):
+def dispatcher(function, flags=REORDER, key=None, cache=False, unswitched=False):
     """Return Numba's dispatcher of a function, with machine code kept on disk if there is a key, or ``cache``.
 
     ``key``, from ``fingerprint``, identifies the values in a closure: Numba does not see into compiled functions there.
     """
     from mercer._compute.numba_compiler import compile_whole, keep_on_disk
 
-    whole = compile_whole(function, flags)
+    whole = compile_whole(function, flags, unswitched)
     if cache or key is not None:
         keep_on_disk(whole, key)
     return whole

@@ -48,11 +48,14 @@ class Namespace:
         exponent = float(exponent)
         if exponent != int(exponent) or not 0 <= exponent <= 64:
             return s**exponent
-        result = self._xp.ones_like(s)
+        if exponent == 0:
+            return self._xp.ones_like(s)
+        result = None
         square = s
         left = int(exponent)
         while left:
-            result = result * square if left & 1 else result
+            if left & 1:
+                result = square if result is None else result * square
             left >>= 1
             square = square * square if left else square
         return result

@@ -51,9 +51,13 @@ _DIGEST = hashlib.sha256().digest_size
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
-def compile_whole(function, flags):
-    """Return Numba's dispatcher of a function whose machine code contains those that it calls."""
-    return numba.njit(pipeline_class=_Whole, no_cfunc_wrapper=True, **_options(flags))(function)
+def compile_whole(function, flags, unswitched=False):
+    """Return Numba's dispatcher of a function whose machine code contains those that it calls.
+
+    With ``unswitched``, loops with conditions that do not change are compiled once for each case.
+    """
+    kind = _Unswitched if unswitched else _Whole
+    return numba.njit(pipeline_class=kind, no_cfunc_wrapper=True, **_options(flags))(function)
 
 
 def compile_part(function, flags, inline):
@@ -175,6 +179,9 @@ class _WholeLibrary(_Library):
     Else it calls the first function of that name in the process, and results depend on what ran before.
     """
 
+    # level 2 adds 0.3 s to a first fit, for loops that are not faster
+    speed_level = 1
+
     def finalize(self):
         # a list that grows in the loop
         for called in self._linking_libraries:
@@ -190,14 +197,17 @@ class _WholeLibrary(_Library):
                 # this one only reads Python's arguments
                 for attribute in "noinline", "optnone":
                     function.add_function_attribute(attribute)
-        # level 2 adds 0.3 s to a first fit, for loops that are not faster
-        tuning = create_pipeline_tuning_options(speed_level=1)
+        tuning = create_pipeline_tuning_options(speed_level=self.speed_level)
         tuning.loop_vectorization = True
         builder = create_pass_builder(self.codegen._tm, tuning)  # noqa: SLF001 - Numba has no public way
         # once, where Numba does it twice, and without vectors of single statements
         manager = builder.getModulePassManager()
         manager.add_refprune_pass()
         manager.run(module, builder)
+
+
+class _UnswitchedLibrary(_WholeLibrary):
+    speed_level = 3
 
 
 class _PartLibrary(_Library):
@@ -229,6 +239,10 @@ class _Whole(_Short):
         # the compilations of parts are inside of it
         with told_if_long():
             return _with_room(super().compile_extra, func)
+
+
+class _Unswitched(_Whole):
+    library_class = _UnswitchedLibrary
 
 
 class _Part(_Short):

@@ -41,7 +41,9 @@ def loops_of_formulas(make, flags=EXACT):
 
         # machine code is kept on disk if the formula uses only xp
         key = fingerprint(formula, order, make.__qualname__, *options, fastmath)
-        return dispatcher(make(specialised(formula, order), fastmath, *options), flags, key)
+        # branches on parameters, as in powers, leave the loops
+        loop = make(specialised(formula, order), fastmath, *options)
+        return dispatcher(loop, flags, key, unswitched=True)
 
     return loop_of
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
 from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
-from mercer._compute.profile import at_zero
+from mercer._compute.profile import at_zero, evaluate_profile
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._model import Model
 from mercer.estimators._problem import Problem
@@ -343,6 +343,9 @@ def largest_value(kernel: Kernel, points: PointsLike) -> float:
         return 0.0
     if kernel.scalar == "radial":
         return abs(at_zero(kernel))
+    if kernel.scalar == "dot":
+        # points of a fit, whose range was checked
+        return float(np.abs(evaluate_profile(kernel, Points(points).sqnorms())).max())
     return float(np.abs(kernel.diagonal(Points(validated(kernel, points)))).max())
 
 

@@ -149,9 +149,10 @@ def _neighbours(kernel, points):
     if kernel.scalar == "radial":
         own = at_zero(kernel)
         return evaluate_profile(kernel, sum_squares(x - z)), own, own
-    own = evaluate_profile(kernel, sum_squares(points))
     products = np.einsum("ij,ij->i", x, z, dtype=np.float64)
-    return evaluate_profile(kernel, products), own[:-1], own[1:]
+    values = evaluate_profile(kernel, np.concatenate([sum_squares(points), products]))
+    n = len(points)
+    return values[n:], values[: n - 1], values[1:n]
 
 
 def _degenerate(kernel, points, rounding):
