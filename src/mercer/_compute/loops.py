@@ -79,17 +79,16 @@ def products(plan, V, pieces=None):
     """
     n = len(plan.X)
     V = np.ascontiguousarray(V, plan.X.dtype)
-    q = 1 if pieces is None else len(pieces)
+    pieces = [slice(0, len(V))] if pieces is None else pieces
+    q = len(pieces)
     result = allocate((n, q, V.shape[1]), V.dtype)
 
     def multiply(rows):
-        total = allocate((q, rows.stop - rows.start, V.shape[1]), np.float64)
-        total[...] = 0
+        total = np.zeros((q, rows.stop - rows.start, V.shape[1]))
         for j, block in plan.blocks(rows):
-            columns = plan.columns[j]
-            whole = ((0, slice(None), columns),)
-            for piece, own, places in whole if pieces is None else _shares(columns, pieces):
-                plan.add_product(block[:, own], V[places], total[piece])
+            tile = V[plan.columns[j]]
+            for piece, own in _shares(plan.columns[j], pieces):
+                plan.add_product(block[:, own], tile[own], total[piece])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -97,13 +96,10 @@ def products(plan, V, pieces=None):
 
 
 def _shares(columns, pieces):
-    """Return the pieces that a tile has columns of, and these columns, counted in the tile and in all."""
-    ends = [
-        (q, max(columns.start, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)
-    ]
-    return [
-        (q, slice(a - columns.start, b - columns.start), slice(a, b)) for q, a, b in ends if a < b
-    ]
+    """Return the pieces that a tile has columns of, and these columns, counted in the tile."""
+    first = columns.start
+    ends = [(q, max(first, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)]
+    return [(q, slice(a - first, b - first)) for q, a, b in ends if a < b]
 
 
 def gradient(formula, W):

@@ -31,6 +31,8 @@ _FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 
 # Points that show the spread of all.
 SAMPLE = 1000
+# Entries of vectors whose product starts no threads of BLAS; OpenBLAS has them from 10 000 on.
+_FEW = 4096
 
 
 def count_points(points: PointsLike) -> int:
@@ -312,9 +314,9 @@ def _first_nonfinite(values):
 def has_finite_sum(values: Array) -> bool:
     """Return whether a sum is finite, which proves without a temporary array that every entry is finite.
 
-    For NumPy it is that of squares, by a function that warns of nothing: the context takes longer than few entries.
+    For few entries of NumPy it is that of squares, by a function that warns of nothing: the context takes longer.
     """
-    if type(values) is np.ndarray and values.flags.forc:
+    if type(values) is np.ndarray and values.size <= _FEW and values.flags.forc:
         flat = values.ravel(order="K")
         return math.isfinite(np.vdot(flat, flat))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -23,7 +23,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._linear import is_linear, normals, require_linear
+from mercer.estimators._linear import Normals, normals
 from mercer.estimators._model import attribute, estimator_mixin, of_points
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import as_labels
@@ -32,12 +32,10 @@ from mercer.estimators._svm import (
     SupportVectorEstimator,
     certified_kernel,
     kernel_product,
-    like_vectors,
     stored_coefficients,
-    vectors_of,
 )
 from mercer.expansion import Expansion, with_intercept
-from mercer.gram import Gram, kept_product
+from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import certificate, pairs
@@ -82,7 +80,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
 
 
 @estimator_mixin
-class SupportVectorClassifier(ClassificationProblem):
+class SupportVectorClassifier(Normals, ClassificationProblem):
     """Mixin of fitted classifiers: everything but the dual, which ``_duals(problem)`` returns."""
 
     decision_function_shape: str = "ovr"
@@ -118,15 +116,6 @@ class SupportVectorClassifier(ClassificationProblem):
         if self._packed():
             coef = pairs.unpack(coef, self.n_support_)
         return Expansion(self.kernel_, self.support_vectors_, coef)
-
-    @attribute
-    def coef_(self) -> Array:
-        """The normals w (m, d) of a linear kernel, one for each binary classifier.
-
-        Decision values of the binary classifiers are ``X @ coef_.T + intercept_``.
-        """
-        require_linear(self)
-        return self._normals().T
 
     @of_points
     def decision_function(self, X: PointsLike) -> Array:
@@ -194,12 +183,12 @@ class SupportVectorClassifier(ClassificationProblem):
 
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
+        self._require_pairs()
         X = self._new_points(X)
         c = len(self.classes_)
         n = count_points(X)
         step = max(1, BLOCK // (c * c))
-        # normals of a linear kernel would be computed again for each part
-        if n <= step or is_linear(self):
+        if n <= step:
             return function(self._values(X))
         parts = (take_points(X, slice(start, start + step)) for start in range(0, n, step))
         return np.concatenate([function(self._values(part)) for part in parts])
@@ -222,19 +211,17 @@ class SupportVectorClassifier(ClassificationProblem):
         if not len(self.dual_coef_):
             # of a fold of one class
             return np.tile(self.intercept_, (count_points(X), 1))
-        if is_linear(self):
-            return with_intercept(X @ self._normals(), self.intercept_)
-        X = like_vectors(X, self.support_vectors_)
-        arrays = self.kernel_, X, vectors_of(self), self.dual_coef_
+        return with_intercept(self._inner_products(X), self.intercept_)
+
+    def _products(self, *arrays):
         if not self._packed():
-            return with_intercept(kept_product(*arrays), self.intercept_)
-        products = kept_product(*arrays, pairs.class_slices(self.n_support_))
-        return pairs.pair_values(products, len(self.classes_), self.intercept_)
+            return super()._products(*arrays)
+        products = super()._products(*arrays, pairs.class_slices(self.n_support_))
+        return pairs.pair_values(products, len(self.classes_))
 
     def _normals(self):
-        """Return the normals of all binary classifiers (d, m) for a linear kernel."""
         if not self._packed():
-            return normals(self.support_vectors_, self.dual_coef_)
+            return super()._normals()
         slices = pairs.class_slices(self.n_support_)
         products = [normals(self.support_vectors_[own], self.dual_coef_[own]) for own in slices]
         return pairs.pair_values(np.hstack(products), len(self.classes_))

@@ -9,28 +9,23 @@ from mercer.kernels.dot import Linear
 
 
 class Normals:
-    """Mixin of models with a normal for each column of values."""
+    """Mixin of models with a normal for each column of values, which ``_normals()`` returns (d, m)."""
 
     @attribute
     def coef_(self) -> Array:
         """The normals w (m, d) of a linear kernel: values without the intercepts are ``X @ coef_.T``."""
-        require_linear(self)
-        return normals(self.support_vectors_, self.dual_coef_).T
+        check_is_fitted(self)
+        if not is_linear(self):
+            raise AttributeError(
+                f"coef_ needs kernel = 'linear': the normal of {shown(self.kernel_)} lies in its feature space, as "
+                "expansion_."
+            )
+        return self._normals().T
 
 
 def is_linear(model: Model) -> bool:
     """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
     return isinstance(model.kernel_, Linear)
-
-
-def require_linear(model: Model) -> None:
-    """Raise an AttributeError unless a model is fitted with a linear kernel."""
-    check_is_fitted(model)
-    if not is_linear(model):
-        raise AttributeError(
-            f"coef_ needs kernel = 'linear': the normal of {shown(model.kernel_)} lies in its feature space, as "
-            "expansion_."
-        )
 
 
 def normals(vectors: Array, coef: Array) -> Array:

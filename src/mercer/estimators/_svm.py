@@ -164,6 +164,24 @@ class SupportVectorEstimator(KernelEstimator):
         except Infeasible as found:
             raise ValueError(self._explain(problem, found.in_units(scale))) from None
 
+    def _inner_products(self, X):
+        """Return <phi(x), normal> of validated points (n_test, m)."""
+        if is_linear(self):
+            return X @ prepared(self, "normals", self._normals)
+        vectors = self.support_vectors_
+        if sp.issparse(vectors) and not sp.issparse(X):
+            X = sp.csr_matrix(X)
+        known = prepared(self, "vectors", lambda: Points(self.kernel_.admit(vectors, "Z")))
+        return self._products(X, known)
+
+    def _products(self, X, vectors, pieces=None):
+        """Return the products of kernel values with the coefficients, see ``kept_product``."""
+        return kept_product(self.kernel_, X, vectors, self.dual_coef_, pieces)
+
+    def _normals(self):
+        """Return the normals of a linear kernel (d, m)."""
+        return normals(self.support_vectors_, self.dual_coef_)
+
     def _certificate(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
@@ -219,10 +237,7 @@ class ValueEstimator(SupportVectorEstimator):
         X = self._new_points(X)
         if not len(self.dual_coef_):
             return np.zeros((count_points(X), self.dual_coef_.shape[1]), self.dual_coef_.dtype)
-        if is_linear(self):
-            return X @ normals(self.support_vectors_, self.dual_coef_)
-        X = like_vectors(X, self.support_vectors_)
-        return kept_product(self.kernel_, X, vectors_of(self), self.dual_coef_)
+        return self._inner_products(X)
 
 
 class Boundary(ValueEstimator, OutlierMixin):
@@ -418,13 +433,6 @@ def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) 
     model.dual_coef_ = in_range(coef[used], problem.dtype)
 
 
-def vectors_of(model: SupportVectorEstimator) -> Points:
-    """Return the support vectors of a fitted model, with what predictions computed of them before."""
-    return prepared(
-        model, "vectors", lambda: Points(model.kernel_.admit(model.support_vectors_, "Z"))
-    )
-
-
 def copy_validation(source: Model, model: Model) -> None:
     """Copy the attributes that validation of the training points sets."""
     for name in _VALIDATED:
@@ -465,8 +473,3 @@ def kernel_product(kernel: Kernel, points: PointsLike, coef: Array, support: Arr
     return np.asarray(
         Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64
     )
-
-
-def like_vectors(X: PointsLike, vectors: PointsLike) -> PointsLike:
-    """Return dense rows as sparse ones if the vectors are sparse."""
-    return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X

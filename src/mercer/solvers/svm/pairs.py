@@ -188,18 +188,14 @@ def coefficients_beside(packed: Array, codes: Array, own: int) -> Array:
 # --- decision values and votes ---------------------------------------------------------------------------------------
 
 
-def pair_values(products: Array, n_classes: int, biases: Array | None = None) -> Array:
-    """Return the decision values of all pairs (n, m), m = c (c - 1) / 2, with biases (m,) or without.
+def pair_values(products: Array, n_classes: int) -> Array:
+    """Return the values of all pairs (n, m), m = c (c - 1) / 2, without biases.
 
     ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
     columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
     """
-    m = n_classes * (n_classes - 1) // 2
-    biases = (
-        np.zeros(m, products.dtype) if biases is None else biases.astype(products.dtype, copy=False)
-    )
-    values = np.empty((len(products), m), products.dtype)
-    _add_columns(np.ascontiguousarray(products), n_classes, biases, values)
+    values = np.empty((len(products), n_classes * (n_classes - 1) // 2), products.dtype)
+    _add_columns(np.ascontiguousarray(products), n_classes, values)
     return values
 
 
@@ -237,16 +233,14 @@ def _signed_sums(values, n_classes):
 
 
 @compiled
-def _add_columns(products, n_classes, biases, values):
-    """Write the sums of the two columns and the bias of each pair."""
+def _add_columns(products, n_classes, values):
+    """Write the sums of the two columns of each pair."""
     width = n_classes - 1
     for t in range(values.shape[0]):
         k = 0
         for i in range(width):
             for j in range(i + 1, n_classes):
-                values[t, k] = (
-                    products[t, i * width + j - 1] + products[t, j * width + i] + biases[k]
-                )
+                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i]
                 k += 1
 
 
