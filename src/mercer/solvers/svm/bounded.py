@@ -313,15 +313,13 @@ class _Solver:
         start = self.point.n_iter
         most = min(start + self._budget, self._limits.max_iter)
         self._stalled = False
-        if self._sweep is not None:
-            self._sweep.load(point)
         while point.violation > self.tol and point.n_iter < most and not self._stopped:
             chosen = self._choose()
             goal = self._goal
             if len(chosen) < len(point.coef):
                 # the others are checked after each tenth of the violation
                 goal = Goal(max(0.5 * self.tol, REDUCTION * point.violation))
-            if self._sweep is None or not self._takes(chosen):
+            if self._sweep is None or not self._sweep.exchange(point, chosen):
                 self._sweep = None
                 self._sweep = Sweep(self._rows, point, chosen, self._values)
             _, _, before = self._sweep.result()
@@ -336,12 +334,6 @@ class _Solver:
             if after == before:
                 self._stalled = True
                 return
-
-    def _takes(self, chosen):
-        """Whether the sweep covers these variables, or takes them over."""
-        if len(chosen) == len(self.point.coef) == len(self._sweep.chosen):
-            return True
-        return self._sweep.exchange(self.point, chosen)
 
     def _choose(self):
         """Return the variables of the next sweep: all, or those that are free, violate or are nearest to the margin."""

@@ -25,21 +25,22 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.newton import copy_of, refine
+from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
     TOGETHER,
     USED,
     WANTED,
     WIDE_ROWS,
+    add_changes,
     add_rows,
     picked,
     tiles_of_points,
     wanted_rows,
 )
-from mercer.solvers.svm.options import SHARE, Goal, Limits, buffer_values, width_of
+from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, width_of
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import EPS, ROUNDED, STORED, finer, measure, objectives, settle
+from mercer.solvers.svm.verify import EPS, STORED, finer, measure, objectives, settle
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.rows import Rows
@@ -520,21 +521,6 @@ def place_at_bounds(f, coef, lower, upper, total):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _add_start(points, s, before):
-    """Subtract the products of K with changes of coefficients from f; of few variables all rows are computed."""
-    small()
-    m = s.coef.size
-    wanted = empty(m, np.int64)
-    count = 0
-    for t in range(m):
-        if (m <= AT_ONCE or s.coef[t] != before[t]) and s.slots[t] < 0 and s.lower[t] < s.upper[t]:
-            wanted[count] = t
-            count += 1
-    s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], wanted[:count])
-    subtract_changes(s.K, s.slots, s.coef, before, s.f)
-
-
-@functools.partial(compiled, flags=VECTORS)
 def _start(points, s, sums, sums_only, in_margins):
     """Compute the gradient of a start that is not 0; return twice the margin of the means of two groups, or 1."""
     small()
@@ -547,7 +533,7 @@ def _start(points, s, sums, sums_only, in_margins):
     unit = 1.0
     if sums_only:
         _mean_start(s, sums)
-        _add_start(points, s, before)
+        add_changes(points, s, before)
         squared = 0.0
         largest = 0.0
         for t in range(m):
@@ -561,7 +547,7 @@ def _start(points, s, sums, sums_only, in_margins):
         for g in range(s.groups.size - 1):
             own = slice(s.groups[g], s.groups[g + 1])
             place_at_bounds(s.f[own], s.coef[own], s.lower[own], s.upper[own], sums[g])
-    _add_start(points, s, before)
+    add_changes(points, s, before)
     return unit
 
 
@@ -633,20 +619,6 @@ def _move_pairs(rising, falling, coef, lower, upper):
         b = b + (coef[j] == lower[j])
 
 
-@compiled
-def _scaled(goal, share, unit):
-    """Return a goal with a share of its tolerance, and least violation and margin that were in units of margins."""
-    small()
-    return Goal(
-        goal.tol * share,
-        goal.per_margin,
-        goal.least * unit,
-        goal.coarse,
-        goal.operations,
-        goal.touching * unit,
-    )
-
-
 @functools.partial(compiled, flags=VECTORS)
 def _finer(s, target, goal):
     """Return the goal of one group, with a finer tolerance if the gap of the state is not small."""
@@ -656,7 +628,7 @@ def _finer(s, target, goal):
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     for t in range(s.coef.size):
         value += bias[0] * s.coef[t]
-    return _scaled(goal, finer(gap, value + gap, goal.coarse), 1.0)
+    return scaled(goal, finer(gap, value + gap, goal.coarse), 1.0)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -687,7 +659,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             found.n_iter[k] = problems.sums_only
         if position[BEGUN] == 0 and position[HELD] and not s.coef.any():
             _start_at_bounds(points, s)
-        own_goal = _scaled(goal, 1.0, found.unit[k])
+        own_goal = scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         # copies pay where rows are read several times
@@ -699,32 +671,11 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
         bias = empty(all_groups, np.float64)
         if status == DONE and goal.operations >= 0:
-            violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+            measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, REFINEMENT * spent)
-            f = copy_of(s.f)
-            coef = copy_of(s.coef)
-            largest = 1.0
-            refine(
-                points,
-                exact,
-                s,
-                own,
-                target,
-                bias,
-                sums,
-                allowed(own_goal, bias),
-                operations,
-            )
-            for t in range(m):
-                largest = larger(largest, abs(f[t]))
-            after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
-            if not after <= larger(violation, ROUNDED * largest):
-                # sums of huge coefficients that cancel are rounded by more
-                for t in range(m):
-                    s.f[t] = f[t]
-                    s.coef[t] = coef[t]
+            refine(points, exact, s, own, target, bias, sums, allowed(own_goal, bias), operations)
         if status == DONE:
             settle(s.coef, s.lower, s.upper)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)

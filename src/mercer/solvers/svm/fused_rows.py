@@ -72,10 +72,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         or (sparse and has_kink(kernel))
     ):
         return _plain_rows_of(kernel, points, accuracy)
-    make = SparseRows
-    if not sparse:
-        centre = centre_of(points) if kernel.scalar == "radial" else None
-        make = functools.partial(FusedRows, centre=centre)
+    make = SparseRows if sparse else FusedRows
     if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
     sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
@@ -208,14 +205,12 @@ class FusedRows(ScalarRows):
 
     in_call = True
 
-    def __init__(
-        self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0, centre: Any = None
-    ) -> None:
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
         super().__init__(kernel, points, dtype, error)
         self.width = points.shape[1] + 2 * self._radial
         self._centre = np.zeros(points.shape[1])
         if self._radial:
-            self._centre = centre_of(points) if centre is None else centre
+            self._centre = centre_of(points)
 
     @functools.cached_property
     def _right(self):

@@ -17,9 +17,9 @@ from mercer._compute.compile import compiled
 from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
-from mercer.solvers.svm.on_demand import USED, add_rows, picked, tiles_of_points
-from mercer.solvers.svm.smo import LANES, VECTORS, offsets, subtract
-from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient
+from mercer.solvers.svm.on_demand import add_changes, add_rows, picked, tiles_of_points
+from mercer.solvers.svm.smo import LANES, VECTORS, offsets
+from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient, measure
 
 # Largest number of steps beside one for each variable.
 _STEPS = 100
@@ -361,7 +361,7 @@ def _near_first(s, bias, group, reach, order):
 
 @functools.partial(compiled, flags=VECTORS)
 def refine(points, exact, s, own, target, bias, sums, tol, operations):
-    """Refine the solution of a small problem if the number of ``operations`` suffices.
+    """Refine the solution of a small problem if the number of ``operations`` suffices, and its violation falls.
 
     ``own`` are the points of the variables, ``bias`` and ``sums`` have one value for each group.
     """
@@ -409,21 +409,23 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
         number,
     )
     newton_steps(free, operations)
-    moved = empty(near, np.int64)
-    change = empty(near, np.float64)
-    count = 0
-    for a in range(near):
-        t = order[a]
-        if coef[a] != s.coef[t]:
-            if s.slots[t] < 0:
-                s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], order[a : a + 1])
-            moved[count] = s.slots[t]
-            change[count] = coef[a] - s.coef[t]
-            count += 1
-    subtract(s.K, moved[:count], change[:count], s.f)
+    f = copy_of(s.f)
+    before = copy_of(s.coef)
+    largest = 1.0
+    for t in range(f.size):
+        largest = larger(largest, abs(f[t]))
+    violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
     for a in range(near):
         s.coef[order[a]] = coef[a]
+    add_changes(points, s, before)
+    for a in range(near):
         s.f[order[a]] = gradient[a]
+    after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+    if not after <= larger(violation, ROUNDED * largest):
+        # sums of huge coefficients that cancel are rounded by more
+        for t in range(f.size):
+            s.f[t] = f[t]
+            s.coef[t] = before[t]
 
 
 # --- large problems --------------------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.costs import AT_ONCE
 from mercer._compute.distances import recompute_row
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
-from mercer.solvers.svm.smo import LANES, VECTORS
+from mercer.solvers.svm.smo import LANES, VECTORS, subtract_changes
 
 # Places of the counts of a state: rows in use, steps taken, rows wanted.
 USED, TAKEN, WANTED = range(3)
@@ -230,6 +231,21 @@ def add_rows(points, K, slots, used, wanted):
             slots[t] = used
             used += 1
     return used
+
+
+@functools.partial(compiled, flags=VECTORS)
+def add_changes(points, s, before):
+    """Subtract the products of K with changes of coefficients from f; of few variables all rows are computed."""
+    small()
+    m = s.coef.size
+    wanted = empty(m, np.int64)
+    count = 0
+    for t in range(m):
+        if (m <= AT_ONCE or s.coef[t] != before[t]) and s.slots[t] < 0 and s.lower[t] < s.upper[t]:
+            wanted[count] = t
+            count += 1
+    s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], wanted[:count])
+    subtract_changes(s.K, s.slots, s.coef, before, s.f)
 
 
 @functools.partial(compiled, flags=VECTORS)

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mercer._compute.compile import compiled
 from mercer._compute.costs import FLOAT64_POINTS
+from mercer._compute.intrinsics import small
 from mercer._compute.points import count_points
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.smo import LANES
@@ -51,6 +53,20 @@ class Goal(NamedTuple):
     coarse: float = COARSE
     operations: float = 2e6
     touching: float = 0.0
+
+
+@compiled
+def scaled(goal, share, unit):
+    """Return a goal with a share of its tolerance, and least violation and margin that were in units of margins."""
+    small()
+    return Goal(
+        goal.tol * share,
+        goal.per_margin,
+        goal.least * unit,
+        goal.coarse,
+        goal.operations,
+        goal.touching * unit,
+    )
 
 
 def copied_values(m: int) -> int:
@@ -156,9 +172,7 @@ class Limits(NamedTuple):
 
     def in_units(self, unit: float) -> Limits:
         """Return the limits with least violation and margin that were in units of margins."""
-        least = unit * self.goal.least
-        goal = self.goal._replace(least=least, touching=unit * self.goal.touching)
-        return self._replace(goal=goal)
+        return self._replace(goal=scaled(self.goal, 1.0, unit))
 
 
 class SharedCallback:

@@ -110,7 +110,8 @@ class Sweep:
         """
         s = self._state
         kept = np.isin(self.chosen, chosen)
-        if len(chosen) != len(self.chosen) or len(s.groups) > 2 or kept.sum() < _KEPT * len(chosen):
+        least = _KEPT * len(chosen) if len(s.groups) == 2 else len(chosen)
+        if len(chosen) != len(self.chosen) or kept.sum() < least:
             return False
         places = np.flatnonzero(~kept)
         fresh = np.setdiff1d(chosen, self.chosen)
