@@ -41,6 +41,33 @@ def test_a_loaded_model_predicts_the_same_bits_and_is_saved_to_the_same_bytes(na
     assert (tmp_path / "second").read_bytes() == (tmp_path / "first").read_bytes()
 
 
+@pytest.mark.parametrize("weights", [None, 0.1 + np.random.default_rng(0).random(len(X))])
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.KernelPCA(2, kernel="rbf"),
+        mc.KernelPCA(2, kernel="rbf", landmarks=5, whiten=True),
+        mc.KernelMap("rbf"),
+        mc.KernelMap("rbf", landmarks=5),
+        mc.KernelFisher(kernel="rbf", mu=0.1),
+        mc.NuSVC(0.1, kernel="rbf"),
+        mc.SVDD(0.2),
+        mc.SVCCV(Cs=[1.0, 2.0], cv=3),
+        mc.TableClassifier(n_landmarks=5),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_loaded_model_of_weighted_points_predicts_the_same(model, weights, tmp_path):
+    model = clone(model).fit(
+        X, None if isinstance(model, mc.KernelMap) else THREE, sample_weight=weights
+    )
+    mc.save(model, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    for method in ("predict", "transform", "score_samples", "decision_function"):
+        if hasattr(model, method):
+            np.testing.assert_array_equal(getattr(loaded, method)(NEW), getattr(model, method)(NEW))
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if hasattr(MODELS[name], "set_params")])
 def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_cloned(
     name, tmp_path

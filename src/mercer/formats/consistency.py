@@ -85,14 +85,15 @@ _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
 _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 # Kinds of other attributes, which have one meaning in all models.
 _COUNTS = (
-    "best_index_", "n_components_", "n_samples_", "n_samples_seen_", "n_splits_", "n_ties_",
-    "_n_features_out", "_n_rows", "_rows_seen",
+    "best_index_", "n_components_", "n_splits_", "n_ties_", "_n_features_out", "_n_rows", "_rows_seen",
 )  # fmt: skip
 _NUMBERS = (
     "best_score_",
     "C_",
     "epsilon_",
     "inverse_temperature_",
+    "n_samples_",
+    "n_samples_seen_",
     "offset_",
     "radius_",
     "trace_error_",
