@@ -86,20 +86,17 @@ def products(plan, V, pieces=None):
     def multiply(rows):
         total = np.zeros((q, rows.stop - rows.start, V.shape[1]))
         for j, block in plan.blocks(rows):
-            tile = V[plan.columns[j]]
-            for piece, own in _shares(plan.columns[j], pieces):
-                plan.add_product(block[:, own], tile[own], total[piece])
+            columns = plan.columns[j]
+            for piece, sums in zip(pieces, total, strict=True):
+                first = max(piece.start, columns.start)
+                last = min(piece.stop, columns.stop)
+                if first < last:
+                    own = block[:, first - columns.start : last - columns.start]
+                    plan.add_product(own, V[first:last], sums)
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
     return result.reshape(n, q * V.shape[1])
-
-
-def _shares(columns, pieces):
-    """Return the pieces that a tile has columns of, and these columns, counted in the tile."""
-    first = columns.start
-    ends = [(q, max(first, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)]
-    return [(q, slice(a - first, b - first)) for q, a, b in ends if a < b]
 
 
 def gradient(formula, W):

@@ -23,7 +23,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._linear import Normals, normals
+from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import attribute, estimator_mixin, of_points
 from mercer.estimators._problem import Problem
 from mercer.estimators._rows import as_labels
@@ -183,7 +183,6 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
 
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
-        self._require_pairs()
         X = self._new_points(X)
         c = len(self.classes_)
         n = count_points(X)
@@ -211,13 +210,12 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         if not len(self.dual_coef_):
             # of a fold of one class
             return np.tile(self.intercept_, (count_points(X), 1))
-        return with_intercept(self._inner_products(X), self.intercept_)
-
-    def _products(self, *arrays):
-        if not self._packed():
-            return super()._products(*arrays)
-        products = super()._products(*arrays, pairs.class_slices(self.n_support_))
-        return pairs.pair_values(products, len(self.classes_))
+        if self._packed() and not is_linear(self):
+            products = self._inner_products(X, pairs.class_slices(self.n_support_))
+            values = pairs.pair_values(products, len(self.classes_))
+        else:
+            values = self._inner_products(X)
+        return with_intercept(values, self.intercept_)
 
     def _normals(self):
         if not self._packed():

@@ -164,19 +164,15 @@ class SupportVectorEstimator(KernelEstimator):
         except Infeasible as found:
             raise ValueError(self._explain(problem, found.in_units(scale))) from None
 
-    def _inner_products(self, X):
-        """Return <phi(x), normal> of validated points (n_test, m)."""
+    def _inner_products(self, X, pieces=None):
+        """Return <phi(x), normal> of validated points (n_test, m), or those of pieces of the vectors."""
         if is_linear(self):
             return X @ prepared(self, "normals", self._normals)
         vectors = self.support_vectors_
         if sp.issparse(vectors) and not sp.issparse(X):
             X = sp.csr_matrix(X)
         known = prepared(self, "vectors", lambda: Points(self.kernel_.admit(vectors, "Z")))
-        return self._products(X, known)
-
-    def _products(self, X, vectors, pieces=None):
-        """Return the products of kernel values with the coefficients, see ``kept_product``."""
-        return kept_product(self.kernel_, X, vectors, self.dual_coef_, pieces)
+        return kept_product(self.kernel_, X, known, self.dual_coef_, pieces)
 
     def _normals(self):
         """Return the normals of a linear kernel (d, m)."""

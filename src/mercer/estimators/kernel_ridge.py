@@ -431,7 +431,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
     def _scores(self, points):
         """Return the predictions (n, n_targets) of points."""
         found = with_intercept(values_at(self.expansion_, points), self.intercept_)
-        if hasattr(self, "free_coef_"):
+        if "free_coef_" in vars(self):
             found += (_new_columns(self._free, points) @ self.free_coef_).astype(found.dtype)
         return found
 
@@ -628,7 +628,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
                 lambda points: terms.bordering(_new_columns(own, points)),
             )
 
-        return prepared(self, f"border {alpha}", compute) if hasattr(self, "free_coef_") else None
+        return prepared(self, f"border {alpha}", compute) if "free_coef_" in vars(self) else None
 
     @attribute
     def loo_residuals_(self) -> Array:
