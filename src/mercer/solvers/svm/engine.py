@@ -553,7 +553,7 @@ def _start(points, s, sums, sums_only, in_margins):
 
 @functools.partial(compiled, flags=VECTORS)
 def _start_at_bounds(points, s):
-    """Move coefficients from 0 to their bounds while many pairs at a time surely get there, and update the gradient f.
+    """Move coefficients, if all are 0, to their bounds while many pairs at a time surely get there, and update f.
 
     A rise and a fall whose slopes exceed the middle by a quarter of the violation raise the objective as long as other
     moves change these slopes by no more. At a small C this replaces most steps, which read the rows one by one.
@@ -563,6 +563,8 @@ def _start_at_bounds(points, s):
     bound = 0.0
     diagonal = 0.0
     for t in range(m):
+        if s.coef[t] != 0:
+            return
         bound = larger(bound, larger(s.upper[t], -s.lower[t]))
         diagonal = larger(diagonal, abs(np.float64(points.diagonal[t])))
     before = empty(m, np.float64)
@@ -657,7 +659,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             found.unit[k] = _start(points, s, sums, problems.sums_only, in_margins)
             # a start at bounds counts as a step
             found.n_iter[k] = problems.sums_only
-        if position[BEGUN] == 0 and position[HELD] and not s.coef.any():
+        if position[BEGUN] == 0 and position[HELD]:
             _start_at_bounds(points, s)
         own_goal = scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
