@@ -245,6 +245,32 @@ def test_functions_of_kernels_that_errors_do_not_tell_apart_cost_at_most_twice_a
     assert max(np.linalg.eigvalsh(K - part / 2)[0] for part in parts) > -1e-9
 
 
+@pytest.mark.parametrize("kernel", [mc.kernels.PowerDistance(1.0), mc.kernels.Multiquadric(0.5)])
+def test_conditionally_positive_definite_kernels_have_the_errors_of_refits(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(2 * X[:, 1]) + 0.1 * rng.normal(size=60)
+    columns = [mc.Mapped(kernel, np.array([c])) for c in range(3)]
+    found = combination(columns, X, y)
+    assert found.shares[1] > 0.6
+    values = (y - y.mean()) / np.abs(y - y.mean()).mean()
+    K = columns[1](X)
+    ones = np.ones((59, 1))
+    refits = []
+    for ridge in np.var(X[:, 1]) * 4.0 ** np.arange(-6, 3):
+        errors = []
+        for i in range(60):
+            rest = np.delete(np.arange(60), i)
+            bordered = np.block(
+                [[K[np.ix_(rest, rest)] + ridge * np.eye(59), ones], [ones.T, np.zeros((1, 1))]]
+            )
+            solved = np.linalg.solve(bordered, np.append(values[rest], 0))
+            errors.append(values[i] - np.append(K[i, rest], 1) @ solved)
+        refits.append((np.mean(np.square(errors)), np.mean(np.abs(errors))))
+    # constants have a prior of variance 1 there, and ridges lie between
+    assert found.errors["best"] == pytest.approx(min(refits)[1], rel=0.05)
+
+
 def test_copies_of_rows_do_not_change_the_choice(global_random_seed):
     X, y, kernels = noisy(global_random_seed, n=60, d=3)
     once, twice = (

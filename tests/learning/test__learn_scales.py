@@ -136,6 +136,14 @@ def test_scales_are_learned_where_they_help_and_equal_where_they_do_not(global_r
         np.testing.assert_allclose(equal, equal[0], rtol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", [mc.kernels.PowerDistance(1.0), mc.kernels.Multiquadric(1.0)])
+def test_conditionally_positive_definite_kernels_have_learned_factors(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 4))
+    learned = mc.learn_scales(kernel, X, np.sin(2 * X[:, 2])).A
+    assert learned[2] > 5 * np.delete(learned, 2).max()
+
+
 @pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
 def test_a_multiple_of_the_kernel_has_the_same_factors(factor, global_random_seed):
     rng = np.random.default_rng(global_random_seed)

@@ -128,18 +128,9 @@ def _checked(kernel, X, y):
 
 
 def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:
-    """Return the kernel, or its multiple of size 1 where products of its values overflow or underflow."""
-    return kernel if _SMALL < _size(kernel, X) < 1 / _SMALL else of_size_1(kernel, X)
-
-
-def of_size_1(kernel: Kernel, X: PointsLike) -> Kernel:
-    """Return the multiple of a kernel whose largest |k(x, x)| is 1; the kernel if all are 0."""
-    size = _size(kernel, X)
-    return float(1 / size) * kernel if size else kernel
-
-
-def _size(kernel, X):
-    return float(np.abs(as_float64(Gram(kernel, X).diagonal())).max())
+    """Return a multiple of a kernel with k(x, x) of size 1 where products of its values overflow or underflow."""
+    size = float(np.abs(as_float64(Gram(kernel, X).diagonal())).max())
+    return kernel if not size or _SMALL < size < 1 / _SMALL else float(1 / size) * kernel
 
 
 def _cosine(M, a, columns, kernel, X):

@@ -119,8 +119,9 @@ def combine(
     Parameters
     ----------
     kernels : list of Kernel (p,)
-        Positive semidefinite kernels on the same points; `mercer.on_columns` makes kernels of several columns of a
-        table. Bandwidth rules are resolved on X.
+        Positive semidefinite kernels on the same points, or conditionally positive definite ones of order 1, whose
+        regressions have a constant; `mercer.on_columns` makes kernels of several columns of a table. Bandwidth rules
+        are resolved on X.
     X : points (n)
     y : array (n,)
         Labels; with "loo" and "alignment" also the values of a regression.

@@ -17,9 +17,9 @@ from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
 from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
-from mercer.learning._alignment import of_moderate_size, of_size_1, value_and_gradient
+from mercer.learning._alignment import of_moderate_size, value_and_gradient
 from mercer.learning.candidates import drawn, ridged, surely_less
-from mercer.learning.centred import class_codes, target_columns
+from mercer.learning.centred import class_codes, target_columns, variances
 from mercer.learning.members import LEAST_FEW
 from mercer.learning.span import span_and_gradient
 
@@ -144,14 +144,14 @@ def _descended(X, criterion, max_iter):
 
 def _judged(kernel, X, columns, max_iter):
     """Return scales learned by alignment if they are surely better than equal ones on rows that they have not seen."""
-    # as the ridges are for
-    kernel = of_size_1(kernel, X)
     order = drawn(len(X))
     order = order[np.sort(np.unique(X[order], axis=0, return_index=True)[1])]
     half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
     few = order[:half] if half else order
     equal = np.ones(X.shape[1])
     learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)
+    # ridges are those of kernels of variance 1
+    kernel = float(1 / (variances([kernel], X)[0] or 1.0)) * kernel
     found = [_tuned(kernel, metric, X, columns, order) for metric in (equal, learned)]
     plain, better = (
         np.linalg.norm((columns[order] - each.predictions)[half:], axis=1) for _, each in found
