@@ -70,6 +70,8 @@ class Symbol:
 
     __add__: ClassVar[Operator]
     __radd__: ClassVar[Operator]
+    __mul__: ClassVar[Operator]
+    __rmul__: ClassVar[Operator]
     __sub__: ClassVar[Operator]
     __rsub__: ClassVar[Operator]
     __truediv__: ClassVar[Operator]
@@ -83,12 +85,8 @@ class Symbol:
     __truediv__, __rtruediv__ = _binary("Div")
     __gt__, __lt__ = _binary("Greater")
     __ge__, __le__ = _binary("GreaterOrEqual")
-    __mul__: ClassVar[Operator] = _binary("Mul")[0]
+    __mul__, __rmul__ = _binary("Mul")
     __pow__: ClassVar[Operator] = _binary("Pow")[0]
-
-    def __rmul__(self, other: float) -> Symbol:
-        # repeated squaring starts from 1
-        return self if other == 1 else Symbol("Mul", (as_symbol(other), self))
 
     def __neg__(self) -> Symbol:
         return Symbol("Neg", (self,))
