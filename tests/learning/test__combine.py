@@ -331,3 +331,24 @@ def test_arrays_of_other_libraries_have_a_combination(method):
     y, kernels = (X[:, 0] > 0).astype(int), [mc.Gaussian(0.5), mc.Linear()]
     found = mc.combine(kernels, xp.asarray(X), xp.asarray(y), method)
     assert found == mc.combine(kernels, X, y, method)
+
+
+@pytest.mark.parametrize("kernel", [mc.kernels.PowerDistance(1.0), mc.kernels.Multiquadric(0.5)])
+def test_a_constant_changes_no_margin_of_conditionally_positive_definite_kernels(kernel):
+    X, y, _ = noisy(0, d=4)
+    shares = [
+        combination([mc.Mapped(k, np.array([c])) for c in range(4)], X, y, "svm", tol=1e-6).shares
+        for k in (kernel, kernel + mc.Constant(3.0), kernel + mc.Constant(100.0))
+    ]
+    assert shares[0][2] > 0.5
+    for other in shares[1:]:
+        np.testing.assert_allclose(other, shares[0], atol=1e-3)
+
+
+def test_a_matrix_that_is_positive_definite_on_sums_of_0_has_the_errors_of_its_kernel():
+    X, y, _ = noisy(0, d=4)
+    kernels = [mc.Mapped(mc.kernels.PowerDistance(1.0), np.array([c])) for c in range(4)]
+    matrices = [mc.Precomputed(kernel(X)) for kernel in kernels]
+    errors = combination(kernels, X, y).errors
+    found = combination(matrices, np.arange(len(X)), y)
+    assert found.errors == pytest.approx(errors)

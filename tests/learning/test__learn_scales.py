@@ -144,6 +144,17 @@ def test_conditionally_positive_definite_kernels_have_learned_factors(kernel):
     assert learned[2] > 5 * np.delete(learned, 2).max()
 
 
+@pytest.mark.parametrize("kernel", [mc.kernels.PowerDistance(1.0), mc.kernels.Multiquadric(1.0)])
+def test_a_constant_changes_no_span_of_conditionally_positive_definite_kernels(kernel):
+    X, y, _ = ball(0, n=60, d=6)
+    found = [
+        mc.learn_scales(k, X, y, method="span", max_iter=10).A
+        for k in (kernel, kernel + mc.Constant(3.0), kernel + mc.Constant(100.0))
+    ]
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-3)
+
+
 @pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
 def test_a_multiple_of_the_kernel_has_the_same_factors(factor, global_random_seed):
     rng = np.random.default_rng(global_random_seed)

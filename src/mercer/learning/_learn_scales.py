@@ -190,7 +190,8 @@ def _aligned(kernel, X, columns, max_iter):
 
 def _of_small_span(kernel, X, codes, C, max_iter):
     """Return the scales of the smallest span rule of classes with some numbers (n,)."""
-    size = float(np.mean(kernel.diag(X)))
+    # of kernels that are not positive semidefinite the first may be negative
+    size = max(float(np.mean(kernel.diag(X))), float(variances([kernel], X)[0]))
     if not 1 / _MOST <= C * size <= _MOST:
         raise ValueError(
             f"C = {shown(C)} must be between {1 / _MOST / size:.2g} and {_MOST / size:.2g}, by mean k(x, x)."

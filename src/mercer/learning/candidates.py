@@ -9,9 +9,10 @@ from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, take_points
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.learning.centred import rounding
+from mercer.learning.centred import beside_first, rounding
 from mercer.learning.members import COMPARED, RIDGES, least, stack_weights
 from mercer.learning.weighted import weighted_sum
+from mercer.linalg.convexity import convexity
 from mercer.linalg.leave_one_out import leave_one_out
 
 # Moves of the search for the best ridge.
@@ -96,9 +97,9 @@ def _firsts(kernel, points):
 def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
     """Return the ridge regression of Y (n, p) with the ridge of small leave-one-out error."""
     K = as_float64(Gram(kernel, points).dense())
-    if kernel.tags.conditional:
-        # a kernel beside the first point, and constants; about the mean, targets of mean 0 would tell the one left out
-        K = K - K[0] - K[:, :1] + K[0, 0] + 1
+    if convexity(kernel, points, centre=False).evidence:
+        # centred values would not do: with targets of mean 0, they tell the one that is left out
+        K = beside_first(K)
 
     def tried(place):
         ridge = float(np.exp(place[0]))

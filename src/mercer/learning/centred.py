@@ -64,6 +64,15 @@ def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
         )
 
 
+def beside_first(K: Array) -> Array:
+    """Return a positive semidefinite matrix from one that is so on coefficients of sum 0, with the same values there.
+
+    Its kernel is k(x, z) - k(x, x_1) - k(x_1, z) + k(x_1, x_1), and a constant.
+    """
+    K = K - K[0] - K[:, :1] + K[0, 0]
+    return K + np.abs(K).max(initial=0)
+
+
 def variances(kernels: Sequence[Kernel], X: PointsLike) -> Array:
     """Return the variance of the points in the feature space of each kernel (p,), see `variance`."""
     grams = [Gram(kernel, X) for kernel in kernels]

@@ -15,7 +15,7 @@ from mercer._compute.points import count_points, widened
 from mercer._compute.threads import run_on_rows, run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.learning.centred import variance, variances
+from mercer.learning.centred import beside_first, variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
@@ -188,7 +188,7 @@ class Objective:
             if len(free) < 2:
                 continue
             V = point.products[:, free, m].T
-            K = point.rows.square(free)
+            K = beside_first(point.rows.square(free))
             K = K + _JITTER * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
             with threaded_blas(len(K) ** 3 / 3):
                 solved = scipy.linalg.cho_solve(

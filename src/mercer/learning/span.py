@@ -7,6 +7,7 @@ from scipy.special import expit
 from mercer._common import Array, as_float64
 from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel
+from mercer.learning.centred import beside_first
 from mercer.solvers.svm import Dual, Options, solve_dual
 from mercer.solvers.svm.pairs import subproblems
 
@@ -49,7 +50,7 @@ def _pair(kernel, points, y, C):
     dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))
     found = solve_dual(options.rows(kernel, points, dual), dual, options)
     support = np.flatnonzero(found.coef)
-    K = as_float64(kernel(points[support])) + np.eye(len(support)) / C
+    K = beside_first(as_float64(kernel(points[support]))) + np.eye(len(support)) / C
     with threaded_blas(len(support) ** 3):
         inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.eye(len(support)))
     u = inverse.sum(axis=1)
