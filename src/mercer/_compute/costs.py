@@ -146,10 +146,6 @@ SMALL_DUAL = 8192
 # Variables up to which all rows are computed before the first step: their steps take 1.1 to 2.5 times less time with 16
 # to 160, from 2 to 120 coordinates, and with 200 up to 7 % more where few are support vectors. Whole lanes.
 AT_ONCE = 160
-# Variables up to which sweeps begin with all kernel values.
-SQUARE_VARIABLES = 4352
-# Multiplications that these take at most.
-SQUARE_WORK = 1 << 31
 # Variables of a sweep at most.
 LARGEST_SWEEP = 16_384
 # Variables of a sweep over a part at least.

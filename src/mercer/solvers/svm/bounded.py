@@ -44,12 +44,12 @@ from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 from mercer.solvers.svm.verify import (
+    EPS,
     Point,
     certificate,
     exact_gradient,
     finer,
     measured,
-    settled,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         point.set_noise(rows)
     else:
         point = solve_large(rows, dual, limits)
-    return settled(point.solution(unit), dual)
+    return point.solution(unit)
 
 
 def distance_of_means(rows: Rows, dual: Dual) -> float:
@@ -191,8 +191,7 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     if limits.callback is not None and limits.callback.stopped:
         return found
     unit = found.unit.item()
-    point = solve_large(rows, dual, limits.in_units(unit), found)
-    return settled(point.solution(unit), dual)
+    return solve_large(rows, dual, limits.in_units(unit), found).solution(unit)
 
 
 def _solve_factored(rows, dual, limits, full=False):
@@ -437,7 +436,7 @@ class _Solver:
         """Return how far the rounding of kernel values and of their sums moves the objective."""
         largest = float(np.abs(self._rows.diagonal).max())
         size = max(self._size_of_solution, float(np.abs(self.point.coef).sum()))
-        return float(np.finfo(np.float64).eps) * largest * size**2
+        return EPS * largest * size**2
 
     # --- checks ------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from mercer.solvers.svm.options import Goal, Limits, copied_values
 from mercer.solvers.svm.rows import KnownRows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
-from mercer.solvers.svm.verify import Point, settled
+from mercer.solvers.svm.verify import Point
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.options import Options
@@ -124,7 +124,7 @@ def refined(rows: Rows, dual: Dual, solution: Solution, tol: float) -> Solution:
     refine_point(rows, point, NEAR * tol)
     if point.violation > NEWTON_SHARE * tol:
         point.set_noise(rows)
-    return settled(point.solution(), dual)
+    return point.solution()
 
 
 def _solve_each(rows, unit, Cs, options):

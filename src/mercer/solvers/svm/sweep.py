@@ -9,8 +9,6 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.costs import (
-    SQUARE_VARIABLES,
-    SQUARE_WORK,
     STEP_OVERHEAD,
     STEP_WORK,
     SWEEP_ROWS,
@@ -54,16 +52,9 @@ class Sweep:
         self._live = np.arange(len(chosen)) + np.repeat(lanes[:-1] - groups[:-1], np.diff(groups))
         self._own = np.full(m, dual.points[chosen[0]])
         self._own[self._live] = dual.points[chosen]
-        # no second array of this size beside it
-        whole = (
-            m <= SQUARE_VARIABLES
-            and 0.5 * m * m * rows.width <= SQUARE_WORK
-            and not point.coef.any()
-        )
-        K = rows.square(self._own) if whole else allocate((m, m), rows.dtype)
-        if not whole:
-            # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
-            K[0] = 0
+        K = allocate((m, m), rows.dtype)
+        # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
+        K[0] = 0
         spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
@@ -88,10 +79,6 @@ class Sweep:
         self._columns = None
         self._free = np.empty(0, np.int64)
         self.load(point)
-        if whole:
-            K[np.arange(m), np.arange(m)] = rows.diagonal[self._own]
-            slots[:] = np.arange(m)
-            counts[USED] = m
 
     def load(self, point: Point) -> None:
         """Take the gradient and the coefficients of a point."""

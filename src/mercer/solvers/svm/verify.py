@@ -273,8 +273,8 @@ class Point:
         self.measure()
 
     def solution(self, unit: float = 1.0) -> Solution:
-        """Return the point as a solution without bias and objectives; ``unit`` is that of its margins."""
-        return Solution(
+        """Return the point as a solution with settled coefficients and certificate; ``unit`` is that of its margins."""
+        found = Solution(
             self.coef,
             self.gradient,
             0.0,
@@ -287,6 +287,7 @@ class Point:
             epsilon=self.dual.epsilon,
             gain=self.gain,
         )
+        return settled(found, self.dual)
 
 
 def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
