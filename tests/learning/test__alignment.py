@@ -159,3 +159,11 @@ def test_a_given_matrix_has_the_alignment_and_the_weight_of_its_kernel():
     np.testing.assert_allclose(given.shares, found.shares)
     with pytest.raises(ValueError, match="X has shape"):
         mc.alignment(mc.Precomputed(K), K[:5], y[:5])
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e20, 1e150])
+def test_values_in_other_units_have_the_same_alignment(unit):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.sin(X[:, 0])
+    kernel = mc.Gaussian(0.5)
+    assert mc.alignment(kernel, X, unit * y) == pytest.approx(mc.alignment(kernel, X, y))

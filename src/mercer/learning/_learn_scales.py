@@ -147,7 +147,7 @@ def _judged(kernel, X, columns, max_iter):
     order = drawn(len(X))
     order = order[np.sort(np.unique(X[order], axis=0, return_index=True)[1])]
     half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
-    few = order[:half] if half else order
+    few = order[: half or None]
     equal = np.ones(X.shape[1])
     learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)
     # ridges are those of kernels of variance 1

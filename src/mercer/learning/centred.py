@@ -23,7 +23,7 @@ def target_columns(y: ArrayLike, n: int) -> Array:
     y = np.asarray(y)
     if len(y) != n:
         raise ValueError(f"y must have one entry for each of the {n} points of X, got {len(y)}.")
-    if y.ndim == 1 and type_of_target(y) in ("binary", "multiclass"):
+    if _are_labels(y):
         columns = (y[:, None] == np.unique(y)).astype(np.float64)
     else:
         columns = as_real_targets(y, "alignment").reshape(n, -1)
@@ -37,10 +37,16 @@ def target_columns(y: ArrayLike, n: int) -> Array:
     return columns / size
 
 
+def _are_labels(y):
+    # numbers beyond all integers are no labels
+    with np.errstate(invalid="ignore"):
+        return y.ndim == 1 and type_of_target(y) in ("binary", "multiclass")
+
+
 def class_codes(y: ArrayLike, method: str) -> Array:
     """Return the classes of labels as whole numbers (n,); a ValueError for the values of a regression."""
     y = np.asarray(y)
-    if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
+    if not _are_labels(y):
         raise ValueError(
             f'y must hold one label for each point for method="{method}", got {type_of_target(y)} values of shape '
             f'{y.shape}, y[0] = {shown(np.asarray(y[0]).tolist())}; use method="alignment" for values.'

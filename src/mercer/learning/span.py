@@ -33,9 +33,8 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
     binary = subproblems(counts, "ovo")
     for each in binary:
         loss, W, support = _pair(kernel, X[each.points], each.sign, C)
-        if len(support):
-            V = X[each.points[support]]
-            gradient += 2 * np.sum(as_float64(kernel.vjp(V, V, W)) * V, axis=0)
+        V = X[each.points[support]]
+        gradient += 2 * np.sum(as_float64(kernel.vjp(V, V, W)) * V, axis=0)
         value += loss
     return value / len(binary), gradient / len(binary)
 
