@@ -194,6 +194,18 @@ def test_the_rows_of_several_kernels_are_stored_once(dtype, size, tolerance, glo
     assert abs(found - expected).max() <= tolerance * abs(expected).max()
 
 
+def test_columns_of_a_table_that_are_in_order_are_not_gathered_again():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    model = mc.TableRegressor().fit(rows, rows[:, 0])
+    proto = to_onnx(model, "float64")
+    joined = {node.output[0] for node in proto.graph.node if node.op_type == "Concat"}
+    gathered = [node.input[0] for node in proto.graph.node if node.op_type == "Gather"]
+    assert gathered
+    assert joined.isdisjoint(gathered)
+    found = outputs(proto, rows)["scores"][:, 0]
+    np.testing.assert_allclose(found, model.predict(rows), rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rows_of_a_table_are_stored_as_the_table(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
@@ -332,6 +344,7 @@ def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_onl
         (mc.KernelMap("rbf", landmarks=10, random_state=0), None),
         (mc.Nystroem("rbf", n_components=10, random_state=0), None),
         (mc.Kernelized(Ridge(), "rbf", landmarks=10, random_state=0), TARGET),
+        (mc.VirtualSupportVectors(mc.SVC(), [lambda X: X + 0.1]), Y),
     ],
     ids=lambda value: type(value).__name__,
 )

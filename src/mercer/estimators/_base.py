@@ -377,6 +377,15 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._new_points(X)
         return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
+    def _store_axes(self, expansion, intercept, trace_error=None):
+        """Store the vectors, a component each, their intercepts, and the trace error of landmarks."""
+        self.expansion_: Expansion = expansion
+        self.intercept_: Array = intercept
+        self.n_components_: int
+        self.n_components_ = self._n_features_out = len(expansion)
+        if trace_error is not None:
+            self.trace_error_: float = trace_error
+
 
 @estimator_mixin
 class CoordinateTransformer(KernelTransformer):

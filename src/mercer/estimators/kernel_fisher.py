@@ -26,7 +26,7 @@ from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels, given_weights
-from mercer.expansion import Expansion, values_at, with_intercept
+from mercer.expansion import values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.solvers import fisher
@@ -169,12 +169,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
         self.means_: Array = found.means
         self.eigenvalues_: Array = found.eigenvalues
         self.residual_: Any = found.residual
-        self.expansion_: Expansion = found.expansion
-        self.intercept_: Array = found.intercept
-        self.n_components_: int
-        self.n_components_ = self._n_features_out = len(found.expansion)
-        if found.trace_error is not None:
-            self.trace_error_: float = found.trace_error
+        self._store_axes(found.expansion, found.intercept, found.trace_error)
         # landmarks span a space of positive eigenvalues
         evidence = whole and convexity(phi.kernel, phi.points).evidence
         if evidence:

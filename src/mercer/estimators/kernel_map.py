@@ -148,11 +148,9 @@ class KernelMap(CoordinateTransformer):
         warn_degenerate(data.phi.kernel, data.points)
         self.kernel_: Kernel = data.phi.kernel
         coordinates, n, trace_error = self._route(data.size).run(data)
-        if trace_error is not None:
-            self.trace_error_: float = trace_error
         self.n_samples_seen_: float = n
         self._extended = False
-        return self._store(coordinates, data.points)
+        return self._store(coordinates, data.points, trace_error)
 
     def _routes(self, size):
         chosen = chosen_landmarks(self, replace(size, whole=False))
@@ -293,12 +291,9 @@ class KernelMap(CoordinateTransformer):
             else 0
         )
 
-    def _store(self, coordinates, points):
+    def _store(self, coordinates, points, trace_error=None):
         """Store coordinates, and warn if float32 moves those of the points."""
         self.coordinates_: Coordinates = coordinates
-        self.expansion_: Expansion = coordinates.basis
-        self.intercept_: Array = coordinates.intercept
-        self.n_components_: int
-        self.n_components_ = self._n_features_out = len(coordinates.basis)
+        self._store_axes(coordinates.basis, coordinates.intercept, trace_error)
         warn_single_axes(self, points)
         return self

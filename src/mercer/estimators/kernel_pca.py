@@ -275,13 +275,8 @@ class KernelPCA(CoordinateTransformer):
         self.eigenvalues_: Array = found.pairs.values
         self.residuals_: Array = found.pairs.residuals
         self.mean_: Expansion = found.mean
-        self.expansion_: Expansion = found.expansion
-        self.intercept_: Array = found.intercept
         self.explained_variance_ratio_: Array = found.pairs.values / found.total
-        self.n_components_: int
-        self.n_components_ = self._n_features_out = len(found.expansion)
-        if trace_error is not None:
-            self.trace_error_: float = trace_error
+        self._store_axes(found.expansion, found.intercept, trace_error)
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 

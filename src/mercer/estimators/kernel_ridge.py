@@ -302,8 +302,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         ):
             return Convexity(True)
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
-        terms = self._terms(points)
-        return convexity(phi.kernel, points, False, budget, None if terms is None else terms.P)
+        return convexity(phi.kernel, points, False, budget, self._free_columns(points))
 
     def _check_free(self):
         if self.free is None:
@@ -327,6 +326,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
     def _terms(self, points):
         """Return the free terms of the fit at its training points, or None."""
         return _Terms.of(vars(self).get("_free"), points)
+
+    def _free_columns(self, points):
+        """Return the free terms of the fit at its training points (n, q) with the constant, or None."""
+        terms = self._terms(points)
+        return None if terms is None else terms.P
 
     @overload
     def predict(
@@ -507,8 +511,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         check_choice("method", method, ("conformal", "jackknife+"))
         check_flag("scaled", scaled)
         points = self._new_points(X)
-        found = intervals.intervals(self._left_out(), points, confidence, method, scaled)
-        return found[:, :, 0] if self.dual_coef_.ndim == 1 else found
+        return self._like_targets(
+            intervals.intervals(self._left_out(), points, confidence, method, scaled)
+        )
 
     def _left_out(self):
         """Return what predictions owe to each training point."""
@@ -606,10 +611,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         if targets is None:
             ridge.require_posterior(self.expansion_.shape[0], memory)
         phi = features(self.kernel_, self.expansion_.points)
-        terms = self._terms(phi.points)
-        return ridge.posterior(
-            phi, alpha, weights, memory=memory, free=None if terms is None else terms.P
-        )
+        free = self._free_columns(phi.points)
+        return ridge.posterior(phi, alpha, weights, memory=memory, free=free)
 
     def _border(self, posterior, alpha=None):
         """Return the free terms beside the posterior of an alpha, that of the fit if None, or None."""
@@ -650,11 +653,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
 
     def _free_left_out(self, weights):
         """Return the free terms of the training points (n, q) or None, or raise for points that cannot be left out."""
-        terms = self._terms(self.expansion_.points)
-        if terms is None:
-            return None
-        ridge.require_determined(terms.P, weights)
-        return terms.P
+        free = self._free_columns(self.expansion_.points)
+        if free is not None:
+            ridge.require_determined(free, weights)
+        return free
 
     @on_device
     def leave_one_out(self, alphas: ArrayLike, rows: ArrayLike | None = None) -> Array:
@@ -712,8 +714,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             raise ValueError("rows must have positive weights; leave out those of weight 0.")
         phi = features(self.kernel_, self.expansion_.points)
         free = self._free_left_out(weights)
-        residuals = ridge.loo_path(phi, targets, found, weights, places, memory, free)
-        return residuals[:, :, 0] if self.dual_coef_.ndim == 1 else residuals
+        return self._like_targets(
+            ridge.loo_path(phi, targets, found, weights, places, memory, free)
+        )
 
     @attribute
     def effective_dimension_(self) -> float:
@@ -721,8 +724,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         self._of_fit()
         # the posterior vectors of the eigenvectors have squared norms lambda / (lambda + alpha)
         total = float(np.sum(in_float64(self.posterior_).norms() ** 2))
-        terms = self._terms(self.posterior_.points)
-        return total if terms is None else total + np.linalg.matrix_rank(terms.P)
+        free = self._free_columns(self.posterior_.points)
+        return total if free is None else total + np.linalg.matrix_rank(free)
 
     def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from the training points."""
@@ -749,7 +752,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         )
 
     def _like_targets(self, values):
-        return values[:, 0] if self.dual_coef_.ndim == 1 else values
+        """Return values (..., n_targets) without the last axis where the targets have one dimension."""
+        return values[..., 0] if self.dual_coef_.ndim == 1 else values
 
 
 class _Terms(NamedTuple):

@@ -2,12 +2,10 @@
 
 from dataclasses import KW_ONLY
 
-import numpy as np
-
 from mercer._common import check_positive
 from mercer.estimators._model import storable_estimator
 from mercer.estimators._svm import Regression, check_share
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import regression_dual
 
 
 @storable_estimator
@@ -93,7 +91,6 @@ class NuSVR(Regression):
         return self._tube(problem, self.epsilon_)
 
     def _tube(self, problem, epsilon):
-        n = len(problem.rows)
         bound = float(self.C) * problem.weights
         total = self.nu * float(bound.sum())
-        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)
+        return regression_dual(problem.targets, -bound, bound, epsilon, total=total)

@@ -32,7 +32,7 @@ from mercer.estimators._search import (
 from mercer.estimators._svm import Regression, check_positives
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import Dual, regression_dual
 
 # Smallest quantile, whose product with C is a number.
 _LEAST_QUANTILE = 1e-100
@@ -236,8 +236,7 @@ class QuantileSVR(Regression):
 
 def pinball_dual(targets: Array, C: Array, tau: float) -> Dual:
     """Return the dual of a quantile: bounds -C (1 - tau) and C tau, and no epsilon."""
-    n = len(targets)
-    return Dual(targets, (tau - 1) * C, tau * C, np.zeros(n), np.arange(n))
+    return regression_dual(targets, (tau - 1) * C, tau * C)
 
 
 def checked_quantiles(quantile: float | ArrayLike) -> list[float]:

@@ -9,7 +9,7 @@ from mercer.estimators._model import storable_estimator
 from mercer.estimators._problem import name_mean
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Regression, check_C
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import regression_dual
 
 
 @storable_estimator
@@ -106,7 +106,6 @@ class SVR(Regression):
 
     def _duals(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
-        n = len(problem.rows)
         C = float(self.C) * problem.weights
         # a quadratic loss divides by the bounds
         require_bound("C", self.C, float(C.max() if self.loss == "epsilon" else C.min()))
@@ -117,9 +116,9 @@ class SVR(Regression):
             epsilon = 0.0
             ridge = self.epsilon / C
         elif self.loss == "squared_epsilon":
-            bound = np.full(n, np.inf)
+            bound = np.full(len(C), np.inf)
             ridge = 1 / C
-        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
+        return regression_dual(problem.targets, -bound, bound, epsilon, ridge)
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)

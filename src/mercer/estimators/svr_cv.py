@@ -22,7 +22,7 @@ from mercer.estimators.quantile_svr import (
 )
 from mercer.estimators.svr import SVR
 from mercer.kernels.shorthand import KernelLike, kernel_of
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import regression_dual
 
 
 @storable_estimator
@@ -149,11 +149,8 @@ class SVRCV(GridSearch, RegressionProblem):
             centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
         target = (problem.targets - centre) / scale
         if self.quantile is None:
-            zeros = np.zeros(len(problem.rows))
-            places = np.arange(len(problem.rows))
-            unit = Dual(
-                target, -problem.weights, problem.weights, zeros, places, self.epsilon / scale
-            )
+            weights = problem.weights
+            unit = regression_dual(target, -weights, weights, self.epsilon / scale)
         else:
             unit = pinball_dual(target, problem.weights, self.quantile)
         tol = regression_tolerance(self.tol, scale)[1]

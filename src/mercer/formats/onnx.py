@@ -34,27 +34,6 @@ if TYPE_CHECKING:
 
 # Any runtime of this version or later has these operators.
 _OPSET = 15
-# Estimators of Mercer that skl2onnx converts, or refuses by the error of `to_onnx`.
-_CONVERTED = (
-    "SVC",
-    "NuSVC",
-    "SVCCV",
-    "SVR",
-    "NuSVR",
-    "SVRCV",
-    "QuantileSVR",
-    "OneClassSVM",
-    "SVDD",
-    "KernelRidge",
-    "KernelPCA",
-    "KernelMap",
-    "Nystroem",
-    "Kernelized",
-    "KernelFisher",
-    "KernelPerceptron",
-    "TableRegressor",
-    "TableClassifier",
-)
 
 
 def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) -> ModelProto:
@@ -211,10 +190,12 @@ def register_onnx_converters() -> None:
         ) from error
     from mercer import estimators
 
-    for name in _CONVERTED:
-        skl2onnx.update_registered_converter(
-            getattr(estimators, name), f"Mercer{name}", _shapes, _convert, parser=_declare
-        )
+    for name in estimators.__all__:
+        cls = getattr(estimators, name)
+        if isinstance(cls, type):
+            skl2onnx.update_registered_converter(
+                cls, f"Mercer{name}", _shapes, _convert, parser=_declare
+            )
 
 
 def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the signature is given by skl2onnx
@@ -347,8 +328,10 @@ class _Graph:
             own = [columns[j] for j in places]
             raw = self._numbers(X, own) if are_numbers else self._levels(X, own)
             parts.append(self._interpolated(raw, *_scales(own)))
+        found = self.add("Concat", *parts, axis=1)
         order = np.argsort(np.concatenate(list(alike.values())))
-        return self.add("Gather", self.add("Concat", *parts, axis=1), order, axis=1)
+        in_order = (np.diff(order) > 0).all()
+        return found if in_order else self.add("Gather", found, order, axis=1)
 
     def _numbers(self, X, columns):
         """Add columns of numbers (n, q), medians where they are missing, and return their name."""

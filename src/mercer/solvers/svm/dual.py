@@ -292,6 +292,19 @@ def feasible_start(upper: Array, total: float) -> Array:
     return np.minimum(np.maximum(total - (upper.cumsum() - upper), 0), upper)
 
 
+def regression_dual(
+    target: Array,
+    lower: Array,
+    upper: Array,
+    epsilon: float = 0.0,
+    ridge: Array | None = None,
+    total: float | None = None,
+) -> Dual:
+    """Return the dual of a regression, whose variables are all points in order, from 0."""
+    n = len(target)
+    return Dual(target, lower, upper, np.zeros(n), np.arange(n), epsilon, ridge, total)
+
+
 def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
     """Return the dual of the smallest ball around points with so large k(x, x) (n,): coefficients of sum 1."""
     n = len(diagonal)
