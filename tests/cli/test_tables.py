@@ -48,6 +48,29 @@ def test_the_last_column_is_the_label_where_the_number_of_features_is_not_known(
     assert found.y.tolist() == ["0.5", "0"]
 
 
+def test_commas_and_marks_within_quotation_marks_are_text(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        '"width, mm",height,kind\n1,"2.5","cup, small"\n3,"4","""plain"" cup"\n5,6, mug \n7,8,"open\n'
+    )
+    found = read_table(tmp_path / "a.csv", 2)
+    assert found.X.tolist() == [[1, 2.5], [3, 4], [5, 6], [7, 8]]
+    assert found.y.tolist() == ["cup, small", '"plain" cup', "mug", "open"]
+
+
+def test_a_first_row_of_numbers_in_quotation_marks_is_data(tmp_path):
+    (tmp_path / "a.csv").write_text('"1",2,"3"\n"4","5","6"\n')
+    assert read_table(tmp_path / "a.csv", 3).X.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_value(tmp_path):
+    for name, content in {"a.csv": "1,2,0.5,4\n", "a.txt": "4 1:1 2:2 3:0.5\n"}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8-sig")
+        found = read_table(tmp_path / name, 3)
+        rows = found.X.toarray() if sp.issparse(found.X) else found.X
+        assert rows.tolist() == [[1, 2, 0.5]]
+        assert labels(found.y, np.array([4, 5]), name).tolist() == [4]
+
+
 def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
     (tmp_path / "a").write_text("1 1:2\n0 2:1\n")
     assert read_table(tmp_path / "a", 5).X.shape == (2, 5)
@@ -79,8 +102,8 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
         ),
         (
             "a.csv",
-            b'"1",2,3\n1,2,3\n',
-            "row 1, column 1 is '\"1\"'; the first 3 columns must be numbers",
+            b'"1,5",2,3\n1,2,3\n',
+            "row 1, column 1 is '1,5'; the first 3 columns must be numbers",
         ),
         ("a.csv", b"a,b,c,d\n", "the file has no rows"),
         ("a.csv", b"", "the file has no rows"),

@@ -89,9 +89,11 @@ def test_labels_keep_their_order_and_the_second_of_two_classes_is_positive():
 def test_a_model_is_read_from_a_path_too(tmp_path):
     peer = SVC().fit(X, Y)
     path = tmp_path / "iris.model"
-    path.write_text(text_of(peer))
-    for place in (path, str(path)):
-        np.testing.assert_array_equal(as_expansion(place)(X), as_expansion(text_of(peer))(X))
+    # editors of Windows write a byte-order mark
+    for encoding in ("utf-8", "utf-8-sig"):
+        path.write_text(text_of(peer), encoding=encoding)
+        for place in (path, str(path)):
+            np.testing.assert_array_equal(as_expansion(place)(X), as_expansion(text_of(peer))(X))
 
 
 def test_a_path_of_another_kind_of_file_is_refused_with_the_call_that_reads_it(tmp_path):

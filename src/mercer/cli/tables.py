@@ -1,5 +1,7 @@
 """Tables of data that a command reads: rows of numbers with labels, from four kinds of files."""
 
+import codecs
+import csv
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +114,8 @@ def _column(y, path):
 def _csv(path, n_features, at_least):
     with naming(path, "a .csv file must be text with columns separated by commas"):
         lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    counts = np.array([line.count(",") + 1 for line in lines])
+        rows = list(map(_cells, lines))
+    counts = np.array(list(map(len, rows)))
     skip = int(bool(lines) and holds_names(lines[0]))
     if len(lines) == skip:
         raise Failure(f"{path}: the file has no rows; give at least one row of data.")
@@ -130,23 +133,26 @@ def _csv(path, n_features, at_least):
             f"{path}: rows have one column; separate features by commas and put the label last."
         )
     try:
-        X = np.loadtxt(lines[skip:], delimiter=",", usecols=range(d), ndmin=2, comments=None)
+        X = np.loadtxt(
+            lines[skip:], delimiter=",", usecols=range(d), ndmin=2, comments=None, quotechar='"'
+        )
     except ValueError as error:
         raise Failure(
-            f"{path}: {_no_number(lines[skip:], d, skip)}the first {d} columns must be numbers."
+            f"{path}: {_no_number(rows[skip:], d, skip)}the first {d} columns must be numbers."
         ) from error
     if d == width:
         return Table(X, None)
-    return Table(X, np.array([line.rpartition(",")[2].strip().strip('"') for line in lines[skip:]]))
+    return Table(X, np.array([row[-1] for row in rows[skip:]]))
 
 
-def _no_number(lines, d, skip):
-    """Return which of the first d values in lines is not a number, for a message."""
-    cells = (
-        (i, j, word.strip())
-        for i, line in enumerate(lines)
-        for j, word in enumerate(line.split(",")[:d])
-    )
+def _cells(line):
+    """Return the values in a line, without spaces and quotation marks around them."""
+    return [word.strip() for word in next(csv.reader([line], skipinitialspace=True))]
+
+
+def _no_number(rows, d, skip):
+    """Return which of the first d values in rows is not a number, for a message."""
+    cells = ((i, j, word) for i, row in enumerate(rows) for j, word in enumerate(row[:d]))
     found = next((cell for cell in cells if not is_number(cell[2])), None)
     return (
         ""
@@ -160,7 +166,7 @@ def holds_names(line: str) -> bool:
 
     A row of data whose first value is missing has other numbers.
     """
-    return not any(map(is_number, line.split(",")))
+    return not any(map(is_number, _cells(line)))
 
 
 def is_number(word: str) -> bool:
@@ -181,6 +187,8 @@ def _libsvm(path, n_features, _at_least):
     ):
         # of a name with the suffix .gz or .bz2 the content would be read, of whatever size
         with path.open("rb") as file:
+            if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+                file.seek(0)
             X, y = load_svmlight_file(file, zero_based=False)
         if X.shape[1] < n_features:
             # files do not contain trailing zeros

@@ -37,7 +37,7 @@ def text_of(source: str | os.PathLike[str]) -> str:
     if isinstance(source, str) and "\n" in source:
         return source
     try:
-        return as_path(source).read_text(encoding="utf-8")
+        return as_path(source).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise type(error)(
             error.errno,

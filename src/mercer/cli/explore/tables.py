@@ -82,12 +82,14 @@ def digits():
 
 def from_csv(path, header):
     """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
+    import csv
     import re
 
     with open(path, encoding="utf-8-sig") as file:
-        rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
+        lines = [line for line in file.read().splitlines() if line.strip()][header:]
+    rows = [next(csv.reader([line], skipinitialspace=True)) for line in lines]
     X = np.array([row[:-1] for row in rows], dtype=float)
-    y = np.array([row[-1].strip().strip('"') for row in rows])
+    y = np.array([row[-1].strip() for row in rows])
     if set(y) <= {"True", "False"}:
         return X, y == "True"
     # "01" and "1.5" are names
