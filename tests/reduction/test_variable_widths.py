@@ -273,3 +273,16 @@ def test_other_kernels_are_refused(kernel, message):
         mc.VariableWidths(start="construct")
     with pytest.raises(ValueError, match="max_iter = 0 must be at least 1"):
         mc.VariableWidths(max_iter=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sets_before_the_last_are_those_of_refine_in_both_types(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, coef = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    psi = mc.Expansion(mc.Gaussian(0.7), X.astype(dtype), coef.astype(dtype))
+    one, several = (
+        mc.reduce(psi, 3, method=method)
+        for method in (mc.Refine(max_iter=200), mc.VariableWidths())
+    )
+    np.testing.assert_allclose(several.history[:-1], one.history[:-1], rtol=1e-5)
+    assert several.history[-1] <= one.history[-1] * (1 + 1e-6)

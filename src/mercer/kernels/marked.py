@@ -92,5 +92,8 @@ def plain_rows(kernel: Kernel, X: Points) -> Points | None:
     """Return points of a marked kernel without marks if all are data; None for others."""
     if not isinstance(kernel, Marked) or kernel.n_features is None:
         return None
-    is_data = X.xp.all(kernel._marks(X) == kernel._of_data)  # noqa: SLF001
+    of_data = kernel._of_data  # noqa: SLF001
+    marks = kernel._marks(X)  # noqa: SLF001
+    # points that were rows of float32 keep a mark of that type
+    is_data = X.xp.all((marks == of_data) | (marks == float(np.float32(of_data))))
     return kernel._rows(X) if is_data else None  # noqa: SLF001
