@@ -1,8 +1,10 @@
 """First lines as people type them by mistake: the message alone holds the repair."""
 
 import ast
+import copy
 import importlib.util
 import inspect
+import pickle
 import re
 import traceback
 import warnings
@@ -43,6 +45,7 @@ NAMES = {
     "PSI": mc.mean(mc.features(mc.Gaussian(0.2), X)),
     "PREIMAGE": mc.preimage(mc.mean(mc.features(mc.Gaussian(0.2), X))),
     "scipy": scipy,
+    "sklearn": sklearn,
     "GRAPH": type("Graph", (list,), {"nodes": ()})(range(12)),
 }
 
@@ -281,7 +284,7 @@ OTHER_LINES = {
     "mc.SVR(T, X)": "write mercer.SVR().fit(X, y).",
     "mc.SVC(epsilon=0.1)": "SVR, SVRCV have it",
     "mc.SVR(quantile=0.5)": "QuantileSVR, SVRCV have it",
-    "mc.SVC(n_components=2)": "KernelPCA, Nystroem, PCAL1 have it",
+    "mc.SVC(n_components=2)": "use landmarks: write mercer.SVC(landmarks=2).",
     "mc.KernelRidge(C=2.0)": "give alpha = 1 / (2 C): write mercer.KernelRidge(alpha=0.25).",
     "mc.QuantileSVR(alpha=0.9)": "write mercer.QuantileSVR(quantile=0.9).",
     "mc.TableClassifier(target='city')": "fit(X, y) takes it",
@@ -530,7 +533,51 @@ STRANGE = {
     "mc.KernelPCA(2).fit(X).inverse_transform(X)": "denoise takes points",
     "mc.SVC().fit([[1, 2], [1, 2, 3]] * 6, Y)": "graphs kernel=mercer.graphs.WeisfeilerLehman()",
 }
-ALL = LINES | OTHER_LINES | ELSEWHERE | STRANGE
+# Lines whose message a second stranger could not act on.
+AGAIN = {
+    # arguments
+    "mc.KernelRidge(n_components=50)": "use landmarks: write mercer.KernelRidge(landmarks=50).",
+    "mc.KernelMap(n_components=50)": "use landmarks: write mercer.KernelMap(landmarks=50).",
+    "mc.KernelMap(mc.Gaussian(0.5), 100)": "write mercer.KernelMap(kernel=mercer.Gaussian(gamma=0.5), landmarks=100).",
+    "mc.SVC(kernel='matern', nu=1.5)": "SVC has no parameter nu; it belongs to the kernel: write "
+    "mercer.SVC(kernel=mercer.Matern(length=1.0, nu=1.5)).",
+    "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
+    "nu=2.5)).",
+    "mc.strings.Subsequence()": "write mercer.strings.Subsequence(length).",
+    "mc.Normalized()": "write mercer.Normalized(kernel).",
+    "mc.certify(mc.SVC().fit(X, Y), Z, epsilon=0.1)": "write mercer.certify(model, X, y).",
+    "mc.certify(mc.SVC().fit(X, Y), Z)": "give all training points, in the order of the fit, as in "
+    "mercer.certify(model, X_train, y_train); of new points score(X, y) tells.",
+    "mc.combine(mc.Gaussian(1.0), mc.Linear(), weights=[0.3, 0.7])": "0.3 * mercer.Gaussian(0.5) + 0.7 * "
+    "mercer.Linear().",
+    "mc.combine(mc.SVC().fit(X, Y), mc.SVC().fit(X, Y))": "models are combined by VotingClassifier and "
+    "StackingClassifier of sklearn.ensemble",
+    "mc.plan('SVC', 1000, 2)": "give an object, such as mercer.SVC().",
+    "mc.plan(mc.SVC, 1000, 2)": "give an object, such as mercer.SVC().",
+    "mc.SVRCV(scoring='f1').fit(X, T)": "scoring = 'f1' must be a score of numbers such as these targets, as 'r2' and "
+    "'neg_mean_squared_error' are",
+    # names
+    "mc.sklearn.patch()": "use mercer.patch_sklearn()",
+    "mc.SVR().decision_function(X)": "use predict(X)",
+    "mc.KernelRidge().decision_function(X)": "use predict(X)",
+    "mc.Nystroem().predict(X)": "use transform, and an estimator after it, as in "
+    "sklearn.pipeline.make_pipeline(mercer.Nystroem(), mercer.SVC(kernel='linear'))",
+    "mc.PCAL1().predict(X)": "sklearn.pipeline.make_pipeline(mercer.PCAL1(), mercer.SVC(kernel='linear'))",
+    "mc.SVDD().predict_proba(X)": "use score_samples(X) or decision_function(X)",
+    "mc.SVC(kernel='graph').fit([K] * 12, Y)": "use mercer.graphs.WeisfeilerLehman, whose points are "
+    "networkx.Graph(edges) or mercer.graphs.Graph(adjacency)",
+    "mc.formats.to_libsvm(mc.SVC(), 'a.model')": "use mercer.formats.to_onnx, to_c or write_libsvm",
+    "mc.formats.write_libsvm(sklearn.pipeline.make_pipeline(mc.SVC()).fit(X, Y), 'a.model')": "A file of LIBSVM holds "
+    "no scaler: mercer.formats.to_onnx and to_c hold a pipeline, or give model[-1], and in prediction the points "
+    "model[:-1].transform(X).",
+    # data
+    "mc.SVC().fit([[1, 2, 3], [1, 2]] * 6, Y)": "sequences of numbers kernel=mercer.sequences.GlobalAlignment(1.0), of "
+    "symbols kernel=mercer.strings.Spectrum(2), graphs",
+    "mc.SVC().fit(X[:, 0], Y)": "got shape (12,); pass one feature as a column, X.reshape(-1, 1), or one point as a "
+    "row, X.reshape(1, -1)",
+    "mc.SVC().fit(X, Y).predict(X[0])": "got shape (3,); pass one feature as a column, X.reshape(-1, 1), or one point",
+}
+ALL = LINES | OTHER_LINES | ELSEWHERE | STRANGE | AGAIN
 RAISED = (AttributeError, ImportError, OSError, TypeError, ValueError)
 
 
@@ -578,7 +625,6 @@ def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(
     calls, owner = written_calls(message)
     model = mc.SVC().fit(X, Y)
     names = NAMES | {
-        "sklearn": sklearn,
         "numpy": np,
         "Class": mc.KernelPCA if "KernelPCA" in line else lambda: mc.SVC().fit(X, Y),
         "mmd_test": mc.mmd_test,
@@ -706,6 +752,28 @@ def test_a_pickle_on_the_command_line_is_refused_with_what_to_write(tmp_path, ca
     assert "mercer.compress(joblib.load(path), X, y, n_vectors=...)" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"mercer.compress\(joblib.load\(path\), ...\)"):
         mc.compress(path, X, Y, n_vectors=3)
+
+
+def test_texts_that_are_shorter_than_the_substrings_of_a_kernel_are_fitted_with_a_warning():
+    words = ["good", "bad", "fine", "dull"]
+    with pytest.warns(
+        UserWarning, match=r"feature vector 0, k\(x, x\) = 0, with Spectrum\(length=20\)"
+    ):
+        mc.SVC(kernel=mc.strings.Spectrum(20)).fit(words, [1, 0, 1, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mc.SVC(kernel=mc.strings.Spectrum(4)).fit(words, [1, 0, 1, 0])
+
+
+def test_kernels_named_in_the_message_for_rows_of_unequal_length_take_them():
+    rows = [[1, 2, 3], [4, 2]] * 6
+    for kernel in (mc.sequences.GlobalAlignment(1.0), mc.strings.Spectrum(2)):
+        assert mc.SVC(kernel=kernel).fit(rows, [0, 1] * 6).score(rows, [0, 1] * 6) == 1
+
+
+def test_a_kernel_whose_parameter_has_no_default_is_copied_and_pickled():
+    kernel = mc.strings.Subsequence(2)
+    assert pickle.loads(pickle.dumps(kernel)) == copy.deepcopy(kernel) == kernel
 
 
 def test_missing_data_are_named_before_the_file_to_write(tmp_path, capsys):

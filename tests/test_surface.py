@@ -45,7 +45,7 @@ LIVES_IN |= {
     "save": "model_file",
 }
 LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests") | {"ksd_test": "stein"}
-LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "patch")
+LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "switch")
 NAMES = [pytest.param(name, id=name) for name in public.NAMES]
 
 

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
@@ -63,9 +64,10 @@ param_grid: give the values as Cs and gammas
 optimizer n_restarts_optimizer: tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha \
 of mercer.KernelRidge
 """)
-# Remedies of arguments of any call, or of one function.
+# The same for arguments of any call, of one function, or of kernels.
 _OF_CALLS = _table("""
-alpha: compare the pvalue of the result with it
+mmd_test.alpha hsic_test.alpha ksd_test.alpha: compare the pvalue of the result with it
+combine.weights: a sum has given weights, such as 0.3 * mercer.Gaussian(0.5) + 0.7 * mercer.Linear()
 label target: fit(X, y) takes it
 loss: leave it out; it is the hinge for SVC, squares for KernelRidge
 contamination outlier_fraction outliers_fraction: OneClassSVM has nu; SVDD(C=1 / (nu * n)) leaves at most the \
@@ -79,24 +81,19 @@ proba: mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
 return_interval: mercer.KernelRidge() has predict_interval(X, confidence=0.9)
 return_std: mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers \
 mercer.KernelRidge() has predict(X, return_std=True)
-verbose: use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')
+kernel.label kernel.labels kernel.nodelabel kernel.nodelabels: labels of nodes are their attribute 'label' in \
+networkx, or labels of mercer.graphs.Graph
 """)
 
 
-def _gamma(factor, power, formula):
-    """Return the entry of a width in `_SAME`: gamma = 1 / (factor width^power), a rule for a rule."""
-    return (
-        "gamma",
-        lambda width: (
-            (width if width == "median" else "scale")
-            if isinstance(width, str)
-            else float(f"{1 / (factor * width**power):.12g}")
-        ),
-        f"give gamma = 1 / {formula}",
-    )
+def _gamma(width, factor=2, power=2):
+    """Return gamma = 1 / (factor width^power), a rule for a rule."""
+    if isinstance(width, str):
+        return width if width == "median" else "scale"
+    return float(f"{1 / (factor * width**power):.12g}")
 
 
-# Parameters of the same meaning, with the function of their value and a remedy; first those of a class or kernel.
+# Parameters of the same meaning, with the function of their value and a remedy; also those of a class or kernel.
 _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     "c": (
         "Cs",
@@ -105,41 +102,42 @@ _SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
     ),
     "kernelridge.c": ("alpha", lambda value: 1 / (2 * value), "give alpha = 1 / (2 C)"),
     "alpha": ("confidence", lambda value: round(1 - value, 12), "use confidence"),
-    "nystroem.nlandmarks": ("n_components", lambda value: value, "use n_components"),
     "cachesize": (
         "memory",
         lambda value: value if isinstance(value, str) else f"{value}MB",
         REMEDIES["cache_size"],
     ),
-    **dict.fromkeys(("polynomial.c", "sigmoid.c"), ("coef0", lambda value: value, "use coef0")),
-    "sigmoid.alpha": ("gamma", lambda value: value, "use gamma"),
     "matern.gamma": (
         "length",
         lambda value: float(f"{(2 * value) ** -0.5:.12g}"),
         "give length = 1 / sqrt(2 gamma)",
     ),
-    "kernelscale": _gamma(1, 2, "{}^2"),
-    "optimizer": ("tune", lambda value: value and "marginal_likelihood", REMEDIES["optimizer"]),
-    "nrestartsoptimizer": ("tune", lambda _: "marginal_likelihood", REMEDIES["optimizer"]),
+    "kernelscale": ("gamma", functools.partial(_gamma, factor=1), "give gamma = 1 / {}^2"),
+    **dict.fromkeys(
+        ("optimizer", "nrestartsoptimizer"),
+        ("tune", lambda value: "marginal_likelihood" if value else None, REMEDIES["optimizer"]),
+    ),
 }
+_rule = "give gamma = 1 / (2 {}^2) for a standard deviation"
+_scale = functools.partial(_gamma, factor=1, power=1)
 for _width in ("sigma", "length", "lengthscale", "bandwidth", "width", "kernelwidth"):
-    _other = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
-    _SAME[f"laplacian.{_width}"] = _gamma(1, 1, "{}")
-    _SAME[_width] = _gamma(
-        2, 2, f"(2 {{}}^2) for a standard deviation{_other if _width == 'sigma' else ''}"
-    )
-# Names of one meaning and one value; others are found by their spelling.
+    _SAME[f"laplacian.{_width}"] = ("gamma", _scale, "give gamma = 1 / {}")
+    _SAME[_width] = ("gamma", _gamma, _rule)
+_rule += ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
+_SAME["sigma"] = ("gamma", _gamma, _rule)
+# Names of one meaning and one value, also those of a class; others are found by their spelling.
 _GROUPS = [
     names.split()
-    for names in """landmarks n_landmarks
+    for names in """n_components Nystroem.n_landmarks
+gamma kernel_gamma Sigmoid.alpha
+landmarks n_landmarks n_components
 C cost box_constraint regularization
 epsilon tube insensitivity
-gamma kernel_gamma
-coef0 bias offset
+coef0 bias offset Polynomial.c Sigmoid.c
 cv folds n_folds n_splits
 max_loss max_error
 period periodicity
-random_state seed random_seed
+random_state seed
 Z Y
 alpha lambda lam l2 noise noise_variance noise_level reg reg_lambda regularization ridge weight_decay
 nu contamination outliers outlier_fraction outliers_fraction
@@ -152,50 +150,38 @@ length k n p sigma length_scale bandwidth scale
 mismatches m
 sample_weight weights weight w
 n_permutations nboot n_resamples B
-kernel kernel_function kernel_type kern
+kernel kernel_function
 degree kernel_degree d p power order polynomial_order
 confidence level coverage
 X data
 y target targets label labels
 path filename file fname
-n n_samples
-d n_features""".splitlines()
+n n_samples""".splitlines()
 ]
-# Calls around a call, and an argument that they stand for: those of estimators, and of kernels.
-_AROUND = {
-    "fit": _table("""
-probability: sklearn.calibration.CalibratedClassifierCV({})
-normalizey: sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())
-standardize scale normalize: sklearn.pipeline.make_pipeline(sklearn.preprocessing.StandardScaler(), {})
-"""),
-    "vjp": _table("""
-activedims: mercer.Mapped({}, numpy.r_[{}])
-normalize: mercer.Normalized({})
-variance: {1} * {0}
-"""),
-}
+# Calls around a call, and an argument that they stand for.
+_AROUND = _table("""
+estimator.probability: sklearn.calibration.CalibratedClassifierCV({})
+estimator.normalizey: sklearn.compose.TransformedTargetRegressor({}, \
+transformer=sklearn.preprocessing.StandardScaler())
+estimator.standardize estimator.scale estimator.normalize: sklearn.pipeline.make_pipeline(\
+sklearn.preprocessing.StandardScaler(), {})
+kernel.activedims: mercer.Mapped({}, numpy.r_[{}])
+kernel.normalize: mercer.Normalized({})
+kernel.variance: {1} * {0}
+""")
 # Keys of dicts of parameters, as kernlab has them.
 _KEYS = _table("""
 sigma scale: gamma
 offset: coef0
 """)
-# Parameters for the options of LIBSVM.
-_LIBSVM = (
-    "C for -c, gamma for -g, epsilon for -p, nu for -n, degree for -d, coef0 for -r, tol for -e, memory for -m, and "
-    "kernel='linear', 'poly', 'rbf' or 'sigmoid' for -t 0, 1, 2 or 3, as in mercer.SVR(kernel='rbf', C=10, epsilon=0.1)"
-)
 _SCALES = (
     "a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array({})), and mercer.learn_scales "
     "finds it"
 )
-_OF_KERNELS = _table("""
-label labels nodelabel nodelabels: labels of nodes are their attribute 'label' in networkx, or labels of \
-mercer.graphs.Graph
-ard: a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scales)), and \
-mercer.learn_scales finds it
-""")
+_OF_CALLS |= {"kernel.ard": _SCALES.format("length_scales"), "verbose": REMEDIES["verbose"]}
 # Ends of the errors of functions.
 _NOTES = _table("""
+combine: ; models are combined by VotingClassifier and StackingClassifier of sklearn.ensemble
 patch_sklearn: ; it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; for \
 LinearSVC use SVC(kernel='linear')
 predict: ; score(X, y) compares with y
@@ -221,12 +207,10 @@ class _Repair(NamedTuple):
 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
     """Raise a TypeError for arguments of an estimator that are no parameters, or stand in the place of another one."""
-    placed = cls.__match_args__
-    if len(values) > 1 or (
-        values and (placed[:1] == ("kernel",) or not isinstance(values[0], Real))
-    ):
+    if values:
         _refuse_misplaced(cls, values, params)
-    if len(values) > len(placed) or not params.keys() <= cls.__dataclass_fields__.keys():
+    known = cls.__dataclass_fields__.keys()
+    if len(values) > len(cls.__match_args__) or not params.keys() <= known:
         refuse_call(cls, values, params)
 
 
@@ -236,20 +220,24 @@ def _refuse_misplaced(cls, values, params):
     if any(getattr(value, "ndim", 0) == 2 for value in values):
         _refuse(cls, {}, params, said=f"{said}, and its fit the data", around="{}.fit(X, y)")
     if isinstance(values[0], str) and values[0].startswith("-"):
-        raise TypeError(f"{said}, not options of LIBSVM: write {_LIBSVM}.")
-    known = inspect.signature(cls).parameters
-    names = [name for name, each in known.items() if each.kind is not each.KEYWORD_ONLY]
+        raise TypeError(
+            f"{said}, not options of LIBSVM: write C for -c, gamma for -g, epsilon for -p, nu for -n, degree for -d, "
+            "coef0 for -r, tol for -e, memory for -m, and kernel='linear', 'poly', 'rbf' or 'sigmoid' for -t 0, 1, 2 "
+            "or 3, as in mercer.SVR(kernel='rbf', C=10, epsilon=0.1)."
+        )
+    known = cls.__dataclass_fields__
+    names = cls.__match_args__
     others = dict.fromkeys((*names, "n_components", "Cs", "C"))
     others = (name for name in others if name in known and name != "kernel")
     placed = {}
     for value in values:
         if isinstance(value, dict) and "Cs" in known:
             refuse_call(cls, (), params | {"param_grid": value})
-        kind = isinstance(value, str) or (callable(value) and not hasattr(value, "fit"))
-        kernel = kind and (
-            names[0] == "kernel" or not isinstance(value, str) or kernel_named(value)
-        )
-        placed["kernel" if kernel else next(others, "kernel")] = value
+        kernel = callable(value) and not hasattr(value, "fit")
+        if isinstance(value, str):
+            kernel = names[0] == "kernel" or kernel_named(value)
+        number = "landmarks" if isinstance(value, int) and "C" not in known else "kernel"
+        placed["kernel" if kernel else next(others, number)] = value
     if "kernel" in known and placed != dict(zip(names, values, strict=False)):
         said = f"{cls.__name__} takes {' and '.join(names)} without a name"
         _refuse(cls, {}, placed | params, said=said)
@@ -309,11 +297,9 @@ def refuse_call(
     kernel = "kernel" not in known or hasattr(placed.get("kernel"), "vjp")
     if moved and kernel and len(placed) == len(values) and "kernels" not in known:
         _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
-    # an error that begins with a name explains it, and a default is no fault
+    # an error that begins with a name explains it, and None is no fault
     others = {
-        each: value
-        for each, value in given.items()
-        if each != str(error)[:1] and value is not known[each].default
+        each: given[each] for each in given if each != str(error)[:1] and given[each] is not None
     }
     fault = _fault(None, others) or _shape_fault(name, given)
     said = str(error).removesuffix(".")
@@ -359,22 +345,18 @@ def _refuse(function, given, params, reason="", said="", around="{}"):
     given = {name: _own_kernel(name, value) for name, value in given.items()}
     repair = _repaired(function, model, label, given, params, names)
     values = given | repair.kept
-    missing = [
-        name for name, each in known.items() if each.default is each.empty and name not in values
-    ]
-    if "X" in missing and "y" in names and "y" not in {*values, *missing}:
-        missing.append("y")
+    needed = [name for name, each in known.items() if each.default is each.empty]
+    missing = [name for name in needed if name not in values]
+    # a function of a fitted model takes X and y of the fit
+    if "X" in (needed if "model" in names else missing) and "y" in names:
+        missing += {"y"}.difference(values, missing)
+    first = {name: given.get(name, ...) for name in known if name in {*given, *missing}}
     texts = []
-    named = {}
-    for place, name in enumerate(known):
-        if name in given or name in missing:
-            text = _text(given.get(name, ...), name)
-            if place == len(texts) and known[name].kind is not known[name].KEYWORD_ONLY:
-                texts.append(text)
-            else:
-                named[name] = text
-    named |= {name: _text(value, name) for name, value in repair.kept.items() if name not in given}
-    texts += [f"{name}={text}" for name, text in named.items()]
+    for place, (name, value) in enumerate((first | repair.kept | first).items()):
+        # those before a gap have no name
+        by_place = name in first and list(known)[place] == name
+        by_place = by_place and known[name].kind is not known[name].KEYWORD_ONLY
+        texts.append(f"{'' if by_place else f'{name}='}{_text(value, name)}")
     call = around.format(repair.around.format(f"{path}({', '.join(texts)})"))
     found = [f"{', '.join(each)}; {remedy}" for remedy, each in repair.remedies.items()]
     if reason and not found:
@@ -411,26 +393,31 @@ def _remedy(function, model, name):
     """Return what is written instead of an argument that has no equivalent, or None."""
     if name in getattr(type(model), "_get_param_names", list)():
         return "it is a parameter of the estimator"
-    key = _plain(name)
-    if hasattr(function, "vjp"):
-        return _OF_KERNELS.get(key)
-    found = _OF_CALLS.get(f"{function.__name__}.{key}") or _OF_CALLS.get(name)
-    if hasattr(function, "fit"):
+    kind = _kind(function)
+    found = _OF_CALLS.get(f"{kind}.{_plain(name)}") or _OF_CALLS.get(name)
+    if kind == "estimator":
         found = REMEDIES.get(name) or found or _holders(name)
     return found or None
 
 
+def _kind(function):
+    """Return the word for a class of estimators or kernels in tables, or the name of a function."""
+    if hasattr(function, "vjp"):
+        return "kernel"
+    return "estimator" if hasattr(function, "fit") else function.__name__
+
+
 def _repaired(function, model, label, given, params, known):
     """Return what to write for arguments given by name, beside those given by place."""
-    templates = [_AROUND[each] for each in _AROUND if hasattr(function, each)]
     params, dicts = _spread(params, known)
     remedies = {}
     for name in dicts:
         remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
     params = {name: _own_kernel(name, value) for name, value in params.items()}
-    # kernels have the parameters that a function of them lacks
     kernels = [each for each in ("kernel", "kernel_x", "kernel_y") if each in known]
-    inner = () if isinstance(function, type) or not kernels else ("gamma", "degree", "coef0")
+    # a kernel has the parameters that a function of it, or an estimator, lacks
+    own = _kernel(params.get("kernel", "rbf")).__match_args__ if kernels else ()
+    inner = [name for name in own if name not in known]
     known = [*known, *inner]
     kept = {
         f"{name}s" if f"{name}s" in known and isinstance(value, list) else name: value
@@ -440,11 +427,12 @@ def _repaired(function, model, label, given, params, known):
     lost = []
     around = "{}"
     complete = True
-    for name in [name for name in params if name not in known]:
-        value = params[name]
+    for name, value in params.items():
+        if name in known:
+            continue
         remedy = _remedy(function, model, name)
         same = _same(label, _plain(name), kept.get("kernel"), known, remedy is None)
-        template = templates and templates[0].get(_plain(name))
+        template = _AROUND.get(f"{_kind(function)}.{_plain(name)}")
         if template:
             remedy = remedy or "a call around it does this"
             if shown(value) not in ("None", "False", "0"):
@@ -470,18 +458,20 @@ def _repaired(function, model, label, given, params, known):
             complete = False
         remedies.setdefault(remedy, []).append(name)
     own = {name: kept.pop(name) for name in inner if name in kept}
+    if own.keys() & params:
+        remedies["it belongs to the kernel"] = [name for name in own if name in params]
     for each in kernels if own else ():
-        as_kernel = sys.modules["mercer.kernels.shorthand"].as_kernel
-        kept[each] = as_kernel(kept.get(each, "rbf"), **own)
+        kept[each] = replace(_kernel(kept.get(each, "rbf")), **own)
     return _Repair(kept, remedies, lost, around, complete)
 
 
 def _same(label, key, kernel, known, guess):
     """Return the known name of the same meaning, the function of its value, and a remedy; or None."""
-    for each in (f"{label.lower()}.{key}", f"{kernel}.{key}", key):
+    keys = (f"{label.lower()}.{key}", f"{kernel}.{key}", key)
+    for each in keys:
         if each in _SAME and _SAME[each][0] in known:
             return _SAME[each]
-    groups = [group for group in _GROUPS if key in map(_plain, group)]
+    groups = [group for group in _GROUPS if {*keys}.intersection(map(_plain, group))]
     other = next((each for group in groups for each in group if each in known), None)
     if other is None and guess:
         spelled = {_plain(each): each for each in known}
@@ -499,8 +489,7 @@ def _fault(function, values):
         if hasattr(function, "fit"):
             modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
         for name in sorted(values.keys() & _DATA):
-            if not hasattr(values[name], "ndim"):
-                modules["mercer._compute.readable"].refuse_container(values[name], name)
+            modules["mercer._compute.readable"].refuse_container(values[name], name)
     except (TypeError, ValueError) as error:
         return str(error).removesuffix(".")
     return ""
@@ -516,6 +505,14 @@ def _shape_fault(name, values):
             "score takes points; of predictions sklearn.metrics.accuracy_score(y, predicted) tells"
         )
     return "X.reshape(len(X), -1) makes a row of each point" * (X > 2)
+
+
+def _kernel(value):
+    """Return the kernel of an argument, that of "rbf" for one that is no kernel."""
+    try:
+        return sys.modules["mercer.kernels.shorthand"].as_kernel(value)
+    except (TypeError, ValueError):
+        return _kernel("rbf")
 
 
 def _own_kernel(name, value):
@@ -592,7 +589,7 @@ GaussianProcessClassifier: mercer.SVCCV(calibration='sigmoid')
 GaussianProcessRegressor GPR GaussianProcess: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
 GridSearchCV: mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV
 KPCA: mercer.KernelPCA(n_components, kernel='rbf')
-KernelKMeans KMeans: mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')
+KMeans: mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')
 Levenshtein: mercer.strings.Subsequence, or Mismatch
 LinearSVC: mercer.SVC(kernel='linear')
 LinearSVR: mercer.SVR(kernel='linear')
@@ -610,12 +607,13 @@ Matern32: mercer.Matern(length, nu=1.5)
 Matern52: mercer.Matern(length, nu=2.5)
 SVGP SparseGP: mercer.KernelRidge(kernel='rbf', landmarks=100)
 StringKernel: mercer.strings.Spectrum, as in Spectrum(3), or Subsequence
+patch: mercer.patch_sklearn()
 from_onnx: mercer.load(path) for a file of mercer.save; no model is read from ONNX
 kernel_matrix pairwise_kernels gram_matrix compute_kernel_matrix: a kernel as a function, mercer.Gaussian(gamma)(X, Z)
 median_heuristic: gamma='median', as in mercer.SVC(gamma='median')
 plot plot_decision_boundary decision_boundary plot_decision_regions: \
 mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
-WL: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
+WL graph: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
 WhiteKernel: alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, \
 kernel=mercer.Gaussian(0.5)), and no term of the kernel
 kernel get_kernel: a kernel, such as mercer.Gaussian(0.1)
@@ -627,7 +625,7 @@ mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussi
 RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel
 kernel_approximation: mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), \
 n_features_in, m)
-kernel_ridge LSSVM KRR: mercer.KernelRidge
+LSSVM KRR: mercer.KernelRidge
 metrics pairwise: sklearn.metrics for scores, and kernels as functions, such as mercer.Gaussian(gamma)(X, Z) for \
 rbf_kernel(X, Z, gamma)
 svm: mercer.SVC, mercer.SVR, mercer.NuSVC, mercer.NuSVR, mercer.OneClassSVM, for LinearSVC \
@@ -637,7 +635,7 @@ KernelLDA KFDA KDA: mercer.KernelFisher
 SupportVectorClassifier SVMClassifier: mercer.SVC
 SupportVectorRegressor SVMRegressor: mercer.SVR
 MKL MultipleKernelLearning: mercer.combine(kernels, X, y)
-HSIC hsic independence_test: mercer.hsic_test(X, Y)
+HSIC independence_test: mercer.hsic_test(X, Y)
 two_sample_test: mercer.mmd_test(X, Z)
 """)
 # What to use for names that begin so.
@@ -647,20 +645,21 @@ load|read|restore: mercer.load(path)
 convert|export|to_: mercer.formats.to_onnx, to_c or write_libsvm, as in onnx.save(mercer.formats.to_onnx(model), \
 path), or mercer.save(model, path)
 """)
-# Attributes and methods of other libraries, and what has the same here; first those of one class.
+# Attributes and methods of other libraries, and what has the same here; first those of a class or mixin.
 _ATTRIBUTES = _table("""
 KernelPCA.alphas_: eigenvectors_
 KernelPCA.components_: expansion_, the components as vectors of the feature space
 KernelPCA.explained_variance_: eigenvalues_ / (n - 1), or explained_variance_ratio_
 KernelPCA.lambdas_: eigenvalues_
-KernelPCA.predict: transform, and an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())
-KernelPCA.score: residual(X), or an estimator after it, as in make_pipeline(mercer.KernelPCA(2), mercer.SVC())
 KernelRidge.coef_: dual_coef_, or expansion_
-OneClassSVM.predict_proba: score_samples(X) or decision_function(X)
+OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
+RegressorMixin.decision_function: predict(X)
+TransformerMixin.predict: transform, and an estimator after it, as in \
+sklearn.pipeline.make_pipeline(mercer.{}(), mercer.SVC(kernel='linear'))
 alpha_: dual_coef_, the coefficients of the support vectors times their labels
 alphas_: dual_coef_
 b: intercept_
-OneClassSVM.score SVDD.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
+OutlierMixin.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
 model.predict(X)) compares labels of 1 and -1
 Expansion.mean: mercer.mean(phi)
 Expansion.preimage: mercer.preimage(phi)
@@ -790,7 +789,7 @@ def use_of(name: str, module: str) -> str | None:
     for each in dict.fromkeys((module, *_MODULES)):
         for known in import_module(each).__all__:
             path = f"mercer.{known}" if known in vars(sys.modules["mercer"]) else f"{each}.{known}"
-            paths = {known: path, _plain(known): path, _folded(known): path} | paths
+            paths = {_plain(known): path, _folded(known): path} | paths
     key = _folded(name)
     # classes, which are first, before functions
     instead = {_folded(each): use for each, use in reversed(_INSTEAD.items())} | _INSTEAD
@@ -799,8 +798,7 @@ def use_of(name: str, module: str) -> str | None:
         instead.get(name)
         or paths.get(_plain(name))
         or instead.get(key)
-        or paths.get(key if key in own else name)
-        or _in_sklearn(name)
+        or (key not in own and _in_sklearn(name))
         or paths.get(key)
         or paths.get(_near(key, own, 0.75))
     )
@@ -828,7 +826,8 @@ def _name_of_object(cls, name):
     own = {_folded(each): each for each in names}
     uses = own | {_folded(each): use for each, use in _ATTRIBUTES.items()}
     key = _folded(name)
-    use = uses.get(_folded(f"{cls.__name__}.{name}")) or uses.get(key)
+    keys = [*(_folded(f"{each.__name__}.{name}") for each in cls.__mro__), key]
+    use = next((uses[each].format(cls.__name__) for each in keys if each in uses), None)
     if estimator and not use and _holders(name):
         return f"{text}; {_holders(name)}"
     use = use or _in_sklearn(name) or own.get(_near(key, own, 0.7))

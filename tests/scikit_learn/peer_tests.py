@@ -13,7 +13,7 @@ import sklearn
 from tests.scikit_learn.adapter import ADAPTERS
 from tests.scikit_learn.differences import VERSION
 
-from mercer.sklearn.patch import HOMES
+from mercer.sklearn.switch import HOMES
 
 # Mercer's subclasses of scikit-learn's classes
 PATCHED = {home.__name__: classes for home, classes in HOMES.items()}

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_array_api_input, check_estimato
 
 import mercer as mc
 from mercer import sklearn as switched
-from mercer.sklearn.patch import HOMES
+from mercer.sklearn.switch import HOMES
 
 CLASSES = [each for classes in HOMES.values() for each in classes]
 MACHINES = [switched.SVC, switched.NuSVC, switched.SVR, switched.NuSVR, switched.OneClassSVM]

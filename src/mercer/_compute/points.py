@@ -187,9 +187,11 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
     elif _becomes_array(X):
         X = np.asarray(X)
     if len(X.shape) != 2:
+        # the last words are those that scikit-learn's checks look for
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            "pass one feature as a column, X.reshape(-1, 1), or one point as a row, X.reshape(1, -1)."
+            "pass one feature as a column, X.reshape(-1, 1), or one point as a row, X.reshape(1, -1): Reshape your "
+            "data."
         )
     if 0 in tuple(X.shape):
         raise ValueError(

@@ -69,7 +69,8 @@ def _check_array(X, name):
         found = f", row {first} has {lengths[first]} and row 0 has {lengths[0]}" if first else ""
         raise ValueError(
             f"{name} must have rows of equal length: setting an array element with a sequence{found}; objects of any "
-            "length need a kernel of objects, graphs kernel=mercer.graphs.WeisfeilerLehman()."
+            "length need a kernel of objects: sequences of numbers kernel=mercer.sequences.GlobalAlignment(1.0), of "
+            "symbols kernel=mercer.strings.Spectrum(2), graphs kernel=mercer.graphs.WeisfeilerLehman()."
         ) from None
     _check_type(array.dtype, name)
     _check_entries(array, name)

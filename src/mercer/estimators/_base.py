@@ -325,8 +325,8 @@ def require_rows(model: Model, n: int) -> None:
         )
     if n != fitted:
         raise ValueError(
-            f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit; "
-            "of new points score(X, y) tells."
+            f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit, "
+            "as in mercer.certify(model, X_train, y_train); of new points score(X, y) tells."
         )
 
 

@@ -110,7 +110,9 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     check_integer("n", n)
     check_integer("d", d)
     if isinstance(estimator, type) or not hasattr(estimator, "_routes"):
-        raise TypeError(f"estimator must be one of {_PLANNED}, got {shown(estimator)}.")
+        raise TypeError(
+            f"estimator must be one of {_PLANNED}, got {shown(estimator)}; give an object, such as mercer.SVC()."
+        )
     # products of integers of NumPy overflow
     size = Size(int(n), parse_memory(estimator.memory), itemsize, d=int(d))
     routes = estimator._routes(size)  # noqa: SLF001 - the fit has the same list

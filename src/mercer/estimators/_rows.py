@@ -43,7 +43,8 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
         with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
             return validate_data(model, X, reset=reset, **options)
     except ValueError as error:
-        if str(error).startswith("Input X contains"):
+        # the text of scikit-learn shows an array of one dimension as a whole
+        if str(error).startswith(("Input X contains", "Expected")):
             as_rows(X)
         if not reset and hasattr(X, "tocsr") and "features" in str(error):
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
@@ -135,10 +136,19 @@ class SVRCV(GridSearch, RegressionProblem):
             return QuantileSVR(self.quantile, C, **shared)
         return SVR(C, epsilon=self.epsilon, **shared)
 
-    def _scorer(self, _problem):
+    def _scorer(self, problem):
         if self.scoring is None and self.quantile is not None:
             return make_scorer(mean_pinball_loss, greater_is_better=False, alpha=self.quantile)
-        return check_scoring(self._model(1.0, kernel_of(self)), self.scoring)
+        scorer: Any = check_scoring(self._model(1.0, kernel_of(self)), self.scoring)
+        if isinstance(self.scoring, str):
+            try:
+                scorer(_KnownValues(problem.targets), slice(None), problem.targets)
+            except ValueError as error:
+                raise ValueError(
+                    f"scoring = {shown(self.scoring)} must be a score of numbers such as these targets, as 'r2' and "
+                    f"'neg_mean_squared_error' are: {error}."
+                ) from None
+        return scorer
 
     def _tolerance(self, problem):
         scale = centre_and_scale(problem.targets, problem.weights, 1.0)[1]

@@ -126,8 +126,9 @@ def _fitted(model):
         return model, "epsilon_svr" if model.classes is None else "c_svc"
     if name not in _TYPES:
         raise TypeError(
-            f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn (give "
-            "the last step of a pipeline). mercer.save takes any estimator of Mercer."
+            f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn. A "
+            "file of LIBSVM holds no scaler: mercer.formats.to_onnx and to_c hold a pipeline, or give model[-1], and "
+            "in prediction the points model[:-1].transform(X). mercer.save takes any estimator of Mercer."
         )
     fitted = read(model)
     if fitted.classes is None and len(fitted.expansion) != 1:

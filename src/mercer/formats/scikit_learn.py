@@ -24,7 +24,7 @@ from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.shorthand import as_kernel
-from mercer.sklearn.patch import original
+from mercer.sklearn.switch import original
 
 # --- support vector machines -----------------------------------------------------------------------------------------
 

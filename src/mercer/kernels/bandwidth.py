@@ -103,10 +103,20 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
-    for float32. Kernels without rules cause no warning.
+    for float32. Kernels without rules cause no warning, but those on objects do if k(x, x) = 0 for all points.
     """
     n = count_points(X)
-    if n < 2 or not _has_rule(kernel):
+    if n < 2:
+        return
+    if kernel.tags.points == "objects":
+        # of most kernels the first value tells
+        first = take_points(X, np.arange(1))
+        if kernel.tags.order == 0 and not (kernel.diag(first).any() or kernel.diag(X).any()):
+            warn(
+                f"all points have the feature vector 0, k(x, x) = 0, with {shown(kernel)}; use another kernel or other "
+                "features."
+            )
+    if not _has_rule(kernel):
         return
     rows = evenly_spaced(n, _DEGENERATE_ROWS)
     pairs = len(rows) * (len(rows) - 1)

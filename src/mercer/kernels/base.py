@@ -6,7 +6,7 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -28,7 +28,7 @@ from mercer._compute.points import (
 from mercer._compute.profile import field_names
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
-from mercer._elsewhere import refuse_attribute
+from mercer._elsewhere import explained, refuse_attribute
 from mercer.kernels.subclasses import check_class, check_use
 
 # Largest degree of a polynomial or power: float32 holds all smaller whole numbers.
@@ -83,7 +83,11 @@ class Tags:
 @dataclass_transform(eq_default=False, frozen_default=True)
 def kernel_class(cls: type[T]) -> type[T]:
     """Make an immutable dataclass of a class of kernels, which ``Kernel`` compares by content."""
-    return dataclass(frozen=True, eq=False)(cls)
+    made = dataclass(frozen=True, eq=False)(cls)
+    if any(each.default is MISSING for each in fields(made)):
+        # a call without a parameter that has no default
+        made.__init__ = explained(made.__init__)
+    return made
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)

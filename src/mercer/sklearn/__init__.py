@@ -14,8 +14,8 @@ Gaussian(gamma=0.5)
 
 from mercer._elsewhere import explain_names
 from mercer.sklearn.pairwise import KernelPCA, KernelRidge, Nystroem
-from mercer.sklearn.patch import patch_sklearn, unpatch_sklearn
 from mercer.sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.sklearn.switch import patch_sklearn, unpatch_sklearn
 
 __all__ = [
     "SVC",

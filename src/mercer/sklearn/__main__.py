@@ -4,7 +4,7 @@ import os
 import runpy
 import sys
 
-from mercer.sklearn.patch import patch_sklearn
+from mercer.sklearn.switch import patch_sklearn
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:

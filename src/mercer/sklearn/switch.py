@@ -25,8 +25,9 @@ def patch_sklearn() -> None:
     Mercer's fitted model, or None for a fit that Mercer cannot do as scikit-learn does: scikit-learn does it, and one
     line at the level INFO of the logger ``mercer.sklearn`` says why. A fit takes at most 0.2 ms more than Mercer's own.
 
-    Names that were imported before stay as they were; so do processes that are spawned later. While the switch is on,
-    models of scikit-learn's own `KernelRidge` and `Nystroem`, made before, cannot be pickled.
+    Other classes, such as ``LinearSVC``, and names that were imported before stay scikit-learn's; so do processes that
+    are spawned later. While the switch is on, models of scikit-learn's own `KernelRidge` and `Nystroem`, made before,
+    cannot be pickled.
 
     See Also
     --------
