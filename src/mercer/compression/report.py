@@ -15,7 +15,6 @@ from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators.quantile_svr import QuantileSVR, checked_quantiles
 from mercer.reduction._reduce import check_limits
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.
@@ -223,10 +222,8 @@ def measure(
     labelled = is_classifier(before) or is_outlier_detector(before)
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old
-    if isinstance(before, QuantileSVR) and y is not None:
-        lost = [
-            _pinball_losses(each, truth, checked_quantiles(before.quantile)) for each in (old, new)
-        ]
+    if _scores_itself(before) and y is not None:
+        lost = [before.__mercer_losses__(each, truth) for each in (old, new)]
     else:
         lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
     moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(as_float64(old))
@@ -245,9 +242,14 @@ def score_name(model: KernelEstimator, labelled: bool) -> str:
     """Return the name of the score of a model in reports, with or without labels."""
     if is_classifier(model) and labelled:
         return "accuracy"
-    if isinstance(model, QuantileSVR) and labelled:
+    if _scores_itself(model) and labelled:
         return "D^2"
     return "agreement" if is_classifier(model) or is_outlier_detector(model) else "R^2"
+
+
+def _scores_itself(model):
+    """Return whether a model states the losses of rows by which it is scored, as shares of those of a constant."""
+    return hasattr(model, "__mercer_losses__")
 
 
 def answers(model: KernelEstimator, X: Array | None) -> Array:
@@ -267,20 +269,6 @@ def _losses(found, truth, labelled, targets):
     if not targets:
         return _shares(found - truth, truth)
     return np.mean([_shares(a - b, b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
-
-
-def _pinball_losses(found, targets, levels):
-    """Return the loss of each row, the mean over quantiles; 1 minus its mean is the score of `QuantileSVR`."""
-    n = len(targets)
-    columns = zip(levels, found.reshape(n, -1).T, targets.reshape(n, -1).T, strict=True)
-    shares = []
-    for tau, own, y in columns:
-        losses, constant = (
-            np.maximum(tau * (y - each), (tau - 1) * (y - each))
-            for each in (own, np.quantile(y, tau, method="inverted_cdf"))
-        )
-        shares.append(losses / max(constant.mean(), TINY))
-    return np.mean(shares, axis=0)
 
 
 def _shares(errors, truth):

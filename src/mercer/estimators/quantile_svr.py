@@ -8,6 +8,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils.validation import column_or_1d
 
 from mercer._common import (
+    TINY,
     Array,
     ArrayLike,
     PointsLike,
@@ -188,6 +189,22 @@ class QuantileSVR(Regression):
                 ]
             )
         )
+
+    def __mercer_losses__(self, values: Array, y: Array) -> Array:
+        """Return the losses (n,) of predictions, means over the quantiles; 1 minus their mean is ``score``.
+
+        Each is a share of the mean loss of the targets' own quantile.
+        """
+        columns = (each.reshape(len(y), -1).T for each in (values, y))
+        shares = []
+        for tau, own, targets in zip(checked_quantiles(self.quantile), *columns, strict=True):
+            constant = np.quantile(targets, tau, method="inverted_cdf")
+            losses, least = (
+                np.maximum(tau * (targets - each), (tau - 1) * (targets - each))
+                for each in (own, constant)
+            )
+            shares.append(losses / max(least.mean(), TINY))
+        return np.mean(shares, axis=0)
 
     def _fit_points(self, X, y, sample_weight):
         problem = self._problem(X, y, sample_weight)
