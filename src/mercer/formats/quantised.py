@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer._compute.symbols import NORMS, PAIRS, folded
-from mercer.formats.portable import portable, products, view_of
+from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
-
-if TYPE_CHECKING:
-    from mercer.formats.portable import MappedPoints, Portable
 
 # Largest code of a vector, and of a coefficient or a kernel value.
 _CODE = int(np.iinfo(np.int8).max)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import EPS, TINY, Array, PointsLike, as_float64
 from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points
+from mercer.expansion import Expansion
 from mercer.solvers.ridge import Border, known, require_left_out
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array, notify
 from mercer._compute.storable import storable
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
-    from mercer.gram import Gram
+from mercer.expansion import Expansion
+from mercer.gram import Gram
 
 
 @storable

@@ -6,7 +6,7 @@ import itertools
 import logging
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from mercer._compute.threads import (
     run_in_single_threads,
 )
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.solvers.svm.dual import Dual, Solution, groups
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
@@ -39,8 +40,8 @@ from mercer.solvers.svm.engine import (
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
-from mercer.solvers.svm.options import COARSE, Goal, Limits, buffer_values
-from mercer.solvers.svm.rows import KnownRows
+from mercer.solvers.svm.options import COARSE, Goal, Limits, Options, buffer_values
+from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 from mercer.solvers.svm.verify import (
@@ -51,11 +52,6 @@ from mercer.solvers.svm.verify import (
     finer,
     measured,
 )
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.options import Options
-    from mercer.solvers.svm.rows import Rows
 
 _log = logging.getLogger("mercer")
 

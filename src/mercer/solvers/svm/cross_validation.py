@@ -5,24 +5,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
+from mercer.kernels.base import Kernel
 from mercer.solvers.svm.bounded import coordinates, split
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
-from mercer.solvers.svm.options import AT_A_TIME, copied_values
+from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values
 from mercer.solvers.svm.path import solve_path, with_known_rows
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.options import Options
-    from mercer.solvers.svm.rows import Rows
 
 # Largest kernel value of which any sum is a number of float32.
 _SMALL = 1e30

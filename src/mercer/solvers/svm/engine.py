@@ -7,7 +7,7 @@ allowed, steps run out, or a kernel row is missing that the caller has to comput
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,11 +39,9 @@ from mercer.solvers.svm.on_demand import (
     wanted_rows,
 )
 from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, width_of
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import EPS, STORED, finer, measure, objectives, settle
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.rows import Rows
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)

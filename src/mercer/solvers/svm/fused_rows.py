@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,12 +38,10 @@ from mercer._compute.profile import has_kink as profile_has_kink
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
+from mercer.kernels.base import Kernel
 from mercer.solvers.svm.on_demand import RawRows
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 64

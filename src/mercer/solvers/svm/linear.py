@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,13 +45,10 @@ from mercer._compute.points import (
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.options import COARSE
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.options import COARSE, Limits
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.verify import EPS, Point, certificate, exact_gradient, finer
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.options import Limits
-    from mercer.solvers.svm.rows import Rows
 
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.

@@ -7,7 +7,7 @@ multiplier of the second sum, the margin of a classifier.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from mercer.solvers.svm.bounded import distance_of_means, solve_alone, solve_eac
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
-from mercer.solvers.svm.options import Goal, Limits
+from mercer.solvers.svm.options import Goal, Limits, Options
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.verify import (
     DRIFT,
     certified,
@@ -25,10 +26,6 @@ from mercer.solvers.svm.verify import (
     measured,
     measured_each,
 )
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.options import Options
-    from mercer.solvers.svm.rows import Rows
 
 # Points of the sample that gives a spread.
 _SAMPLE = 500

@@ -6,19 +6,17 @@ import math
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mercer._compute.compile import compiled
 from mercer._compute.costs import FLOAT64_POINTS
 from mercer._compute.intrinsics import small
 from mercer._compute.points import count_points
+from mercer.kernels.base import Kernel
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.fused_rows import rows_of
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.rows import Rows
 
 # A round solves for the variables near the margin if they are at most this share, by copies of their kernel values.
 SHARE = 0.7

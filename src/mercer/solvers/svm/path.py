@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,11 @@ from mercer.solvers.svm.bounded import NEWTON_SHARE, finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, refine_point
-from mercer.solvers.svm.options import Goal, Limits, copied_values
-from mercer.solvers.svm.rows import KnownRows
+from mercer.solvers.svm.options import Goal, Limits, Options, copied_values
+from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
 from mercer.solvers.svm.verify import Point
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.options import Options
-    from mercer.solvers.svm.rows import Rows
 
 # Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.
 _NEIGHBOURS = 1e10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from mercer._compute.costs import BLOCK, COLUMNS, ROWS_PRODUCT
 from mercer._compute.memory import cut
 from mercer._compute.points import count_points, take_points, widened
 from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.on_demand import RawRows
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 
 class Rows:

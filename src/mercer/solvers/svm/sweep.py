@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,11 +25,9 @@ from mercer.solvers.svm.engine import (
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
 from mercer.solvers.svm.options import SHARE, Goal, copied_values
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.rows import Rows
-    from mercer.solvers.svm.verify import Point
+from mercer.solvers.svm.verify import Point
 
 # Least number of kernel values copied.
 _COPIED = 64 * LANES**2

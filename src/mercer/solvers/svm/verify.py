@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,10 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.options import FINEST
+from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import VECTORS, offsets
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual
-    from mercer.solvers.svm.rows import Rows
 
 # Rounding of a number; a coefficient that was stored or multiplied is at a bound within so many of them.
 EPS = float(np.finfo(np.float64).eps)
