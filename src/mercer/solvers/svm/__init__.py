@@ -3,7 +3,7 @@
 ================== ====================================================================================
 dual               the problem that every machine becomes, and its solution: one, or several in joined arrays
 options            tolerance, number of steps, memory, callback
-solve              the entrance: which solver duals need
+solve              the entrance: which solver duals need, and whether all kernel values are held
 engine             rounds of SMO steps in compiled code; whole small duals in one call
 smo                the compiled step: working set, move, update of the slopes
 on_demand          kernel rows in compiled code, where a step needs them

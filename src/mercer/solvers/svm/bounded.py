@@ -171,12 +171,13 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
         violation = solutions.violation
-        coarse = (violation > NEWTON_SHARE * tol) & (violation <= tol)
-        for k in coarse.nonzero()[0].tolist():
-            found = solutions[k]
-            noise = rounding_of_gradient(rows, duals[k], found.coef, found.gradient)
-            solutions.noise[k] = noise
-            unsolved[k] = is_doubtful(violation[k], noise, tol[k])
+        coarse = np.flatnonzero((violation > NEWTON_SHARE * tol) & (violation <= tol))
+        if len(coarse):
+            own = Dual.joined([duals[k] for k in coarse.tolist()])
+            found = Solution.joined([solutions[k] for k in coarse.tolist()])
+            noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
+            solutions.noise[coarse] = noise
+            unsolved[coarse] = is_doubtful(violation[coarse], noise, tol[coarse])
     for k in unsolved.nonzero()[0].tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
@@ -448,7 +449,8 @@ class _Solver:
         point.set_noise(self._rows)
         if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
-        point.noise = rounding_of_gradient(self._rows, point.dual, point.coef, point.gradient)
+        rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
+        point.noise = rounding.item()
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
         rising, falling = point.slopes()
@@ -486,14 +488,14 @@ class _Solver:
 
 def _start_of_sums(rows, dual, limits):
     """Return coefficients of the sums of a dual: at bounds where a model of few points has the largest gradient."""
-    groups = np.split(np.arange(len(dual.coef)), dual.groups[0, 1:-1])
-    size = min(_PLACED, max(map(len, groups)) // 2)
-    while buffer_values(len(groups) * size) > limits.values:
+    members = np.split(np.arange(len(dual.coef)), dual.groups[0, 1:-1])
+    size = min(_PLACED, max(map(len, members)) // 2)
+    while buffer_values(len(members) * size) > limits.values:
         size //= 2
-    few = [own[evenly_spaced(len(own), size)] for own in groups]
+    few = [own[evenly_spaced(len(own), size)] for own in members]
     bounds = dual.upper - dual.lower
     factors = [
-        bounds[own].sum() / bounds[part].sum() for own, part in zip(groups, few, strict=True)
+        bounds[own].sum() / bounds[part].sum() for own, part in zip(members, few, strict=True)
     ]
     factor = np.repeat(factors, [len(part) for part in few])
     own = np.concatenate(few)
@@ -602,9 +604,21 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
-def rounding_of_gradient(rows: Rows, dual: Dual, coef: Array, gradient: Array) -> float:
-    """Return the largest rounding of a gradient at some variables, free ones if there are any."""
-    free = np.flatnonzero((coef > dual.lower) & (coef < dual.upper))
-    few = evenly_spaced(len(free) or len(coef), _SAMPLE)
-    some = free[few] if len(free) else few
-    return float(np.abs(exact_gradient(rows, dual, coef, some) - gradient[some]).max())
+def rounding_of_gradients(rows: Rows, duals: Dual, coef: Array, gradient: Array) -> Array:
+    """Return the largest rounding of the gradient of each dual at some points, where coefficients are free."""
+    number = duals.number
+    points = duals.points
+    free = (coef > duals.lower) & (coef < duals.upper)
+    candidates = np.unique(points[free] if free.any() else points)
+    some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
+    weights = np.zeros((count_points(rows.points), len(duals)))
+    np.add.at(weights, (points, number), coef)
+    support = np.flatnonzero(weights.any(axis=1))
+    values = rows.exact_product(some, support, weights[support])
+    seen = np.flatnonzero(np.isin(points, some))
+    exact = values[np.searchsorted(some, points[seen]), number[seen]]
+    rounding = np.abs(duals.target[seen] - exact - gradient[seen])
+    # a dual without any of these points takes the largest of the others
+    found = np.full(len(duals), -np.inf)
+    np.maximum.at(found, number[seen], rounding)
+    return np.where(np.isinf(found), rounding.max(), found)

@@ -41,7 +41,7 @@ from mercer.solvers.svm.on_demand import (
 from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, width_of
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import EPS, STORED, finer, measure, objectives, settle
+from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, objectives, settle
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
@@ -677,7 +677,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             operations = larger(goal.operations, REFINEMENT * spent)
             refine(points, exact, s, own, target, bias, sums, allowed(own_goal, bias), operations)
         if status == DONE:
-            settle(s.coef, s.lower, s.upper)
+            settle(s.coef, s.lower, s.upper, DRIFT, EPS)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
         # an allowed gap allows the violation
         close = status == DONE and chain.gaps[k] > 0

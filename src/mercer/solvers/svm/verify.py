@@ -104,21 +104,21 @@ def finer(gap, primal, coarse):
 
 
 @compiled
-def settle(coef, lower, upper):
-    """Set coefficients of a solution that only rounding keeps from a bound or from 0 to it.
+def settle(coef, lower, upper, drift, rounding):
+    """Set coefficients to 0 or a bound within a share ``drift`` of the largest, or a bound by its ``rounding``.
 
     They are not free: the bias of a solution is not at their slopes, where it would depend on rounding.
     """
     small()
     near = 0.0
     for t in range(coef.size):
-        near = larger(near, DRIFT * abs(coef[t]))
+        near = larger(near, drift * abs(coef[t]))
     for t in range(coef.size):
         if abs(coef[t]) <= near:
             coef[t] = 0.0
-        if abs(coef[t] - upper[t]) <= near:
+        if upper[t] - coef[t] <= larger(near, rounding * abs(upper[t])) < np.inf:
             coef[t] = upper[t]
-        if abs(coef[t] - lower[t]) <= near:
+        if coef[t] - lower[t] <= larger(near, rounding * abs(lower[t])) < np.inf:
             coef[t] = lower[t]
 
 
@@ -138,7 +138,7 @@ def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
 def settled(found: Solution, dual: Dual) -> Solution:
     """Return the solution of one dual with settled coefficients, the bias of these, and its objectives."""
     coef = found.coef.copy()
-    settle(coef, dual.lower, dual.upper)
+    settle(coef, dual.lower, dual.upper, DRIFT, EPS)
     biases = measured(found.gradient, coef, dual)[0]
     margin = 0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0
     moved = replace(found, coef=coef, bias=biases.mean(keepdims=True), margin=margin)
@@ -304,18 +304,6 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
 
 
 @compiled
-def _at_bounds(coef, lower, upper, share):
-    """Return coefficients between their bounds, those within a share of a finite bound at it."""
-    found = coef.copy()
-    for t in range(coef.size):
-        if found[t] - lower[t] <= share * abs(lower[t]) < np.inf:
-            found[t] = lower[t]
-        if upper[t] - found[t] <= share * abs(upper[t]) < np.inf:
-            found[t] = upper[t]
-    return found
-
-
-@compiled
 def _measure_each(target, f, coef, lower, upper, epsilon, stops, bias, violation, value, gap):
     """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
     groups = np.zeros(2, np.int64)
@@ -375,7 +363,8 @@ def certificates_of(
     classifies = duals.one_sided
     if duals.total is not None and classifies:
         duals = _with_shown_bounds(duals, coef, rounding)
-    coef = _at_bounds(coef, duals.lower, duals.upper, STORED * rounding)
+    coef = coef.copy()
+    settle(coef, duals.lower, duals.upper, 0.0, STORED * rounding)
     bounded = duals
     if duals.unbounded:
         # the optimum without error is that of every C that no coefficient meets
