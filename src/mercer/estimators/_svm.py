@@ -217,6 +217,10 @@ class ValueEstimator(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
+    def _check_parameters(self):
+        """Check all parameters but the kernel."""
+        self._check_solver()
+
     def _store(self, problem, solutions, factor=1.0):
         """Store the solutions of duals over all points, times a factor, as fitted attributes."""
         coef = solutions.coef.reshape(len(solutions), -1).T
@@ -242,6 +246,26 @@ class Boundary(ValueEstimator, OutlierMixin):
     ``_dual(problem)`` returns the dual for coefficients of sum 1, and the sum that they are multiplied by. ``_place``
     stores the boundary of a bias, moved outwards by a margin for float32.
     """
+
+    @fits
+    def fit(
+        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Fit the boundary to training points.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : ignored
+        sample_weight : array (n,), optional
+            At least 0; a weight of 2 is a point given twice, and a row of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._fit_points(X, None, sample_weight)
 
     def _over_all(self, problem):
         """Solve the dual so that only points at their bounds are outside, and store the solution."""
@@ -334,10 +358,6 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         """
         self._check_parameters()
         return self._fit_points(X, y, sample_weight)
-
-    def _check_parameters(self):
-        """Check all parameters but the kernel."""
-        self._check_solver()
 
     @of_points
     def predict(self, X: PointsLike) -> Array:

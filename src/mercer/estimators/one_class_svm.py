@@ -1,12 +1,10 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
-from typing import Self
-
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, PointsLike
 from mercer.estimators._linear import Normals
-from mercer.estimators._model import fits, of_points, storable_estimator
+from mercer.estimators._model import of_points, storable_estimator
 from mercer.estimators._scales import require_bound
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, feasible_start
@@ -80,26 +78,9 @@ class OneClassSVM(Normals, Boundary):
 
     nu: float = 0.5
 
-    @fits
-    def fit(
-        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the boundary to training points.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : ignored
-        sample_weight : array (n,), optional
-            At least 0; a weight of 2 is a point given twice.
-
-        Returns
-        -------
-        self
-        """
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_share("nu", self.nu)
-        return self._fit_points(X, None, sample_weight)
 
     def _place(self, problem, bias, margin, total):
         self.intercept_: Array = np.array([total * (bias + margin)], problem.dtype)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, warn
+from mercer._common import Array, PointsLike, warn
 from mercer._compute.points import widened
-from mercer.estimators._model import attribute, fits, of_points, prepared, storable_estimator
+from mercer.estimators._model import attribute, of_points, prepared, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import Expansion, squares
 from mercer.solvers.svm.dual import smallest_ball_dual
@@ -84,27 +83,10 @@ class SVDD(Boundary):
 
     C: float | None = None
 
-    @fits
-    def fit(
-        self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Fit the ball to training points.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : ignored
-        sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is ignored.
-
-        Returns
-        -------
-        self
-        """
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         if self.C is not None:
             check_C(self.C)
-        return self._fit_points(X, None, sample_weight)
 
     def _place(self, problem, bias, margin, total):
         # negative for some kernels whose squared distances are not
