@@ -543,6 +543,8 @@ AGAIN = {
     "mercer.SVC(kernel=mercer.Matern(length=1.0, nu=1.5)).",
     "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
     "nu=2.5)).",
+    "mc.SVC(kernel='matern', sigma=2.0)": "use length: write mercer.SVC(kernel=mercer.Matern(length=2.0, nu=1.5)).",
+    "mc.Nystroem('rbf', 0.1, 100)": "Nystroem takes kernel without a name; kernel must be a Kernel",
     "mc.strings.Subsequence()": "write mercer.strings.Subsequence(length).",
     "mc.Normalized()": "write mercer.Normalized(kernel).",
     "mc.certify(mc.SVC().fit(X, Y), Z, epsilon=0.1)": "write mercer.certify(model, X, y).",
@@ -556,6 +558,8 @@ AGAIN = {
     "mc.plan(mc.SVC, 1000, 2)": "give an object, such as mercer.SVC().",
     "mc.SVRCV(scoring='f1').fit(X, T)": "scoring = 'f1' must be a score of numbers such as these targets, as 'r2' and "
     "'neg_mean_squared_error' are",
+    "mc.SVRCV(scoring='roc_auc').fit(X, T)": "scoring = 'roc_auc' must be a score of numbers",
+    "mc.formats.as_expansion(sklearn.pipeline.make_pipeline(mc.SVC()).fit(X, Y))": "for points model[:-1].transform(X)",
     # names
     "mc.sklearn.patch()": "use mercer.patch_sklearn()",
     "mc.SVR().decision_function(X)": "use predict(X)",

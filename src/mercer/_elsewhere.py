@@ -30,8 +30,7 @@ def _table(text):
     return {word: value for words, _, value in lines for word in words.split()}
 
 
-# Names of kernels that estimators take, and those of other libraries.
-_KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}
+# Names of kernels in other libraries, and those that estimators take.
 _KERNELS_ELSEWHERE = _table("""
 exponential laplace laplacedot: laplacian
 lin vanilladot: linear
@@ -228,7 +227,8 @@ def _refuse_misplaced(cls, values, params):
     known = cls.__dataclass_fields__
     names = cls.__match_args__
     others = dict.fromkeys((*names, "n_components", "Cs", "C"))
-    others = (name for name in others if name in known and name != "kernel")
+    others = [name for name in others if name in known and name != "kernel"]
+    others = iter(others or known.keys() & {"landmarks"})
     placed = {}
     for value in values:
         if isinstance(value, dict) and "Cs" in known:
@@ -236,8 +236,7 @@ def _refuse_misplaced(cls, values, params):
         kernel = callable(value) and not hasattr(value, "fit")
         if isinstance(value, str):
             kernel = names[0] == "kernel" or kernel_named(value)
-        number = "landmarks" if isinstance(value, int) and "C" not in known else "kernel"
-        placed["kernel" if kernel else next(others, number)] = value
+        placed["kernel" if kernel else next(others, "kernel")] = value
     if "kernel" in known and placed != dict(zip(names, values, strict=False)):
         said = f"{cls.__name__} takes {' and '.join(names)} without a name"
         _refuse(cls, {}, placed | params, said=said)
@@ -415,7 +414,9 @@ def _repaired(function, model, label, given, params, known):
         remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
     params = {name: _own_kernel(name, value) for name, value in params.items()}
     kernels = [each for each in ("kernel", "kernel_x", "kernel_y") if each in known]
-    # a kernel has the parameters that a function of it, or an estimator, lacks
+    # a kernel has the parameters that a function of it lacks; those of estimators are of kernels given by name
+    if hasattr(params.get("kernel"), "vjp"):
+        known = [name for name in known if name not in ("gamma", "degree", "coef0")]
     own = _kernel(params.get("kernel", "rbf")).__match_args__ if kernels else ()
     inner = [name for name in own if name not in known]
     known = [*known, *inner]
@@ -482,14 +483,13 @@ def _same(label, key, kernel, known, guess):
 
 def _fault(function, values):
     """Return why a class refuses values, or why some are no points; empty if neither."""
-    modules = sys.modules
     try:
         if isinstance(function, type):
             function(**values)
         if hasattr(function, "fit"):
-            modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
+            sys.modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
         for name in sorted(values.keys() & _DATA):
-            modules["mercer._compute.readable"].refuse_container(values[name], name)
+            sys.modules["mercer._compute.readable"].refuse_container(values[name], name)
     except (TypeError, ValueError) as error:
         return str(error).removesuffix(".")
     return ""
@@ -527,7 +527,7 @@ def kernel_named(name: str) -> Any:
     It is the class of a kernel which has parameters without a default.
     """
     known = _KERNELS_ELSEWHERE.get(name.lower(), name.lower())
-    if known in _KERNELS:
+    if known in {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}:
         return known
     found: Any = sys.modules["mercer"]
     for part in (use_of(name, "mercer.kernels") or "").partition(",")[0].split(".")[1:]:

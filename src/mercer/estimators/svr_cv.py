@@ -143,11 +143,11 @@ class SVRCV(GridSearch, RegressionProblem):
         if isinstance(self.scoring, str):
             try:
                 scorer(_KnownValues(problem.targets), slice(None), problem.targets)
-            except ValueError as error:
+            except (AttributeError, ValueError) as error:
                 raise ValueError(
                     f"scoring = {shown(self.scoring)} must be a score of numbers such as these targets, as 'r2' and "
-                    f"'neg_mean_squared_error' are: {error}."
-                ) from None
+                    "'neg_mean_squared_error' are."
+                ) from error
         return scorer
 
     def _tolerance(self, problem):

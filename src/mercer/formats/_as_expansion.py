@@ -105,7 +105,7 @@ def read(fitted: object) -> FittedExpansion | PairClassifier:
     if reader is read.dispatch(object):
         raise TypeError(
             f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "
-            "Give the last step of a pipeline, and the best_estimator_ of a search."
+            "Give the last step of a pipeline, for points model[:-1].transform(X), and the best_estimator_ of a search."
         )
     return reader(fitted)
 
