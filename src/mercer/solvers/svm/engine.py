@@ -751,11 +751,9 @@ def solve_small_duals(
         np.ones(many),
         tol,
     )
-    raw = rows.raw(rows.dtype)
-    wide = np.dtype(np.float64)
     arrays = (
-        raw,
-        raw if rows.dtype == wide else rows.raw(wide),
+        rows.raw(),
+        rows.raw(exact=True),
         problems,
         Chain.of(*np.zeros((2, many))) if chain is None else chain,
         found,

@@ -278,14 +278,13 @@ class FusedRows(ScalarRows):
         values = loops.products(plan, weights.reshape(len(weights), -1))
         return values.astype(np.float64).reshape(len(R), *weights.shape[1:])
 
-    def raw(self, dtype: Any) -> RawRows:
-        """Return the points as compiled code computes rows of a type from them."""
+    def raw(self, exact: bool = False) -> RawRows:
+        """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
         profile, scalar, _ = self._formula
+        dtype = np.dtype(np.float64) if exact else self.dtype
         parameters = self._parameters(dtype)
         finish = profile_address(profile, _KINDS[scalar], dtype, len(parameters))
-        # the last digits are those of float64
-        close = self._radial and dtype == np.float64
-        share = close_share(np.finfo(dtype)) if close else self._share
+        share = close_share(np.finfo(dtype)) if exact and self._radial else self._share
         return RawRows(
             finish,
             self._given,

@@ -81,8 +81,8 @@ class Rows:
             total += Gram(self.kernel, own, other) @ weights[part]
         return total
 
-    def raw(self, dtype: Any) -> RawRows:
-        """Return the points as compiled code computes rows of a type from them."""
+    def raw(self, exact: bool = False) -> RawRows:
+        """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
         raise NotImplementedError
 
     def exact_square(self, J: Array) -> Array:
@@ -153,18 +153,19 @@ class KnownRows(Rows):
         exact = None
         if rows.in_call:
             values = rows.square(everything)
-            exact = rows.raw(np.dtype(np.float64))
+            exact = rows.raw(exact=True)
         elif isinstance(rows.kernel, Precomputed) and np.array_equal(rows.points, everything):
             values = np.asarray(rows.kernel.matrix, np.float64)
         else:
             values = rows.exact_square(everything)
         return cls(rows.kernel, rows.points, values, rows.error if rows.in_call else 0.0, exact)
 
-    def raw(self, dtype: Any) -> RawRows:
-        """Return the values as compiled code copies rows from them; float64 rows of values with an error, if any."""
-        if dtype != self.dtype and self._exact is not None:
+    def raw(self, exact: bool = False) -> RawRows:
+        """Return the values as compiled code copies rows from them; with ``exact`` rows in float64, if any."""
+        if exact and self._exact is not None:
             return self._exact
-        values = self.values if dtype == self.dtype else np.empty((0, 0), dtype)
+        known = not exact or self.dtype == np.float64
+        values = self.values if known else np.empty((0, 0))
         return RawRows.without_points(values, self.diagonal)
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
