@@ -99,8 +99,9 @@ def _with_values(rows, duals, widest, options):
         pays = _sharing_pays(rows, duals)
     else:
         pays = rows.width >= WIDE and widest > n // 2
-    needed = (n * n + buffer_values(widest)) * itemsize
-    fits = pays and widest <= largest and needed <= options.budget
+    fits = (
+        pays and widest <= largest and (n * n + buffer_values(widest)) * itemsize <= options.budget
+    )
     # Newton steps on the normal need no kernel values
     if not fits or steps_before_newton(rows, duals[0]) == 0:
         return rows
@@ -112,7 +113,7 @@ def _with_values(rows, duals, widest, options):
 
 def _sharing_pays(rows, duals):
     """Whether the kernel rows that duals need cost more than all kernel values."""
-    work = float(np.square(duals.sizes).sum())
+    work = float(duals.sizes @ duals.sizes)
     half = 0.5 * len(rows.points) ** 2
     copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
     value = rows.width + KERNEL_VALUE
