@@ -183,3 +183,16 @@ def test_a_matrix_of_other_points_is_refused():
     psi = mc.Expansion(mc.Precomputed(K[:5, :5]), np.arange(5), np.ones((5, 1)))
     with pytest.raises(ValueError, match="X has 90 features, but Precomputed is expecting 5"):
         mc.from_expansion(psi, 0.0, like=like)
+
+
+@pytest.mark.parametrize("table", [mc.TableRegressor, mc.TableClassifier])
+def test_models_of_tables_get_expansions_too(table):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = table(n_landmarks=20, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+    same = mc.from_expansion(model.expansion_, model.intercept_, like=model)
+    np.testing.assert_allclose(same.predict(X), model.predict(X), atol=1e-12)
+    small = mc.compress(model, X, n_vectors=5)
+    again = mc.from_expansion(small.expansion_, small.intercept_, like=small)
+    np.testing.assert_allclose(again.predict(X), small.predict(X), atol=1e-12)
+    assert hasattr(small, "report_")
+    assert not hasattr(again, "report_")

@@ -117,10 +117,12 @@ def _into_table(model, small):
     found = copy.copy(model)
     # those are of the predictions of the model
     vars(found).pop("held_out_residuals_", None)
+    vars(found).pop("report_", None)
     found.expansion_ = small.expansion_
     found.kernel_ = small.kernel_
     found.intercept_ = np.array(small.intercept_)
-    found.report_ = small.report_
+    if hasattr(small, "report_"):
+        found.report_ = small.report_
     return found
 
 
