@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._compute.costs import (
+    AT_ONCE,
     BLOCKED,
     COPIED_VALUE,
     FAR_VALUE,
@@ -112,9 +113,10 @@ def _with_values(rows, duals, widest, options):
 
 
 def _sharing_pays(rows, duals):
-    """Whether the kernel rows that duals need cost more than all kernel values."""
+    """Whether the kernel rows that duals need, all of few variables, cost more than all kernel values."""
+    needed = 1.0 if duals.largest <= AT_ONCE else ROWS_NEEDED
     work = float(duals.sizes @ duals.sizes)
     half = 0.5 * len(rows.points) ** 2
     copy = COPIED_VALUE if 2 * half * rows.dtype.itemsize <= SHARED_CACHE else FAR_VALUE
     value = rows.width + KERNEL_VALUE
-    return ROWS_NEEDED * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
+    return needed * work * value > half * (rows.width / BLOCKED + KERNEL_VALUE) + work * copy
