@@ -205,3 +205,21 @@ def test_kernel_matrices_of_small_rank_are_solved_at_large_bounds(kernel, C, glo
         <= 1.1e-3 + 1e-13 * C * np.abs(kernel(X)).max()
     )
     assert found.certificate.gap <= 0.01 * found.certificate.primal
+
+
+@pytest.mark.parametrize("memory", ["1GB", "200KB"], ids=["small", "large"])
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+def test_kernels_without_a_diagonal_have_the_optimum_of_their_sum_with_a_constant(
+    beta, memory, global_random_seed
+):
+    # k(x, x) = 0: only with a constant is the matrix definite, which changes no function of coefficients of sum 0
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((200, 2))
+    y = rng.random(200) < 0.5
+    kernel = mc.PowerDistance(beta)
+    found, other = (
+        mc.certify(mc.SVC(1e6, kernel=each, memory=memory).fit(X, y), X, y)
+        for each in (kernel, kernel + mc.Constant(10.0))
+    )
+    assert found.gap <= 1e-5 * found.primal
+    assert found.primal == pytest.approx(other.primal, rel=1e-5)

@@ -81,6 +81,10 @@ def newton_steps(s, operations):
         known[t] = False
         largest = larger(largest, abs(s.gradient[t]))
         shift += s.K[t, t] / n
+    for t in range(n):
+        # the diagonal of a conditionally positive definite kernel may be 0
+        for r in range(t):
+            shift = larger(shift, -s.K[t, r])
     for a in range(s.count[0]):
         free[s.places[a]] = known[s.places[a]] = True
     slack = ROUNDED * largest
@@ -480,7 +484,8 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
 def _factorise(s, free):
     """Write the factor of the kernel matrix of free variables, if that is definite."""
     k = len(free)
-    shift = float(np.mean(np.diagonal(s.K)))
+    # that of `newton_steps`
+    shift = float(np.maximum(np.mean(np.diagonal(s.K)), -s.K.min()))
     group = s.group[free]
     block = s.K[np.ix_(free, free)] + np.where(group[:, None] == group, shift, 0.0)
     block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
