@@ -544,6 +544,8 @@ AGAIN = {
     "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
     "nu=2.5)).",
     "mc.SVC(kernel='matern', sigma=2.0)": "use length: write mercer.SVC(kernel=mercer.Matern(length=2.0, nu=1.5)).",
+    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, break_ties, class_weight, "
+    "coef0, decision_function_shape, degree, gamma, kernel, ",
     "mc.Nystroem('rbf', 0.1, 100)": "Nystroem takes kernel without a name; kernel must be a Kernel",
     "mc.strings.Subsequence()": "write mercer.strings.Subsequence(length).",
     "mc.Normalized()": "write mercer.Normalized(kernel).",

@@ -414,22 +414,24 @@ def _repaired(function, model, label, given, params, known):
         remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
     params = {name: _own_kernel(name, value) for name, value in params.items()}
     kernels = [each for each in ("kernel", "kernel_x", "kernel_y") if each in known]
+    listed = known
     # a kernel has the parameters that a function of it lacks; those of estimators are of kernels given by name
     if hasattr(params.get("kernel"), "vjp"):
         known = [name for name in known if name not in ("gamma", "degree", "coef0")]
     own = _kernel(params.get("kernel", "rbf")).__match_args__ if kernels else ()
     inner = [name for name in own if name not in known]
     known = [*known, *inner]
+    taken = {*listed, *inner}
     kept = {
         f"{name}s" if f"{name}s" in known and isinstance(value, list) else name: value
         for name, value in params.items()
-        if name in known
+        if name in taken
     }
     lost = []
     around = "{}"
     complete = True
     for name, value in params.items():
-        if name in known:
+        if name in taken:
             continue
         remedy = _remedy(function, model, name)
         same = _same(label, _plain(name), kept.get("kernel"), known, remedy is None)
@@ -453,7 +455,7 @@ def _repaired(function, model, label, given, params, known):
                 kept.setdefault(other, value)
         if remedy is None:
             lost.append(name)
-            remedy = _listed(known)
+            remedy = _listed(listed)
         # a remedy may be another call
         elif re.search(r"\bha(s|ve) |\.\.\.", remedy):
             complete = False
