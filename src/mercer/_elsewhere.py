@@ -619,6 +619,12 @@ WL graph: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges)
 WhiteKernel: alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, \
 kernel=mercer.Gaussian(0.5)), and no term of the kernel
 kernel get_kernel: a kernel, such as mercer.Gaussian(0.1)
+rbfdot: mercer.Gaussian(sigma), whose gamma is the sigma of kernlab
+laplacedot: mercer.Laplacian(gamma) of |x - z|_1, or mercer.Matern(length, nu=0.5) of |x - z|
+polydot: mercer.Polynomial(degree, gamma=scale, coef0=offset)
+vanilladot: mercer.Linear()
+tanhdot: mercer.Sigmoid(gamma=scale, coef0=offset)
+stringdot: mercer.strings.Spectrum(length), or Subsequence
 linear_kernel: mercer.Linear()(X, Z)
 rbf_kernel: mercer.Gaussian(gamma)(X, Z)
 decomposition: mercer.KernelPCA, or sklearn.decomposition

@@ -181,7 +181,11 @@ def test_a_parameter_beside_a_kernel_object_is_refused_with_the_place_where_it_b
     ) as found:
         model.fit(np.eye(6), [0, 1, 0, 1, 0, 1])
     # a Gaussian has no others
-    remedy = "set gamma on the object" if name == "gamma" else f"leave {name} out"
+    remedy = (
+        "set gamma on the object, in a grid as 'kernel__gamma'"
+        if name == "gamma"
+        else f"leave {name} out"
+    )
     assert remedy in str(found.value)
 
 

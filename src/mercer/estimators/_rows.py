@@ -150,7 +150,7 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
     except ValueError as error:
         raise ValueError(
             f"{error} For indicators of classes write numpy.argmax(y, axis=1), for several labels of a point "
-            f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}()); if they are swapped, fit(X, y)."
+            f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}())."
         ) from None
     # before classes: missing rows may have them
     check_lengths(X, y)

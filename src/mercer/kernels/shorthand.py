@@ -112,7 +112,10 @@ def kernel_of(estimator: Any) -> Kernel:
         for name, value in params.items():
             default = getattr(type(estimator), name)
             if value is not default and not np.array_equal(value, default):
-                remedy = f"set {name} on the object, or write kernel='rbf', {name}={shown(value)}"
+                remedy = (
+                    f"set {name} on the object, in a grid as 'kernel__{name}', or write kernel='rbf', "
+                    f"{name}={shown(value)}"
+                )
                 if isinstance(kernel, Kernel) and not hasattr(kernel, name):
                     remedy = f"leave {name} out"
                 raise ValueError(
