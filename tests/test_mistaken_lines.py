@@ -548,6 +548,8 @@ AGAIN = {
     "mc.SVC(kernel='matern', sigma=2.0)": "use length: write mercer.SVC(kernel=mercer.Matern(length=2.0, nu=1.5)).",
     "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, break_ties, class_weight, "
     "coef0, decision_function_shape, degree, gamma, kernel, ",
+    "mc.SVC(2.0, C=3.0)": "multiple values for argument 'C': write mercer.SVC(2.0).",
+    "mc.PCAL1(2, n_components=3)": "multiple values for argument 'n_components': write mercer.PCAL1(2).",
     "mc.Nystroem('rbf', 0.1, 100)": "Nystroem takes kernel without a name; kernel must be a Kernel",
     "mc.strings.Subsequence()": "write mercer.strings.Subsequence(length).",
     "mc.Normalized()": "write mercer.Normalized(kernel).",

@@ -208,7 +208,7 @@ def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, An
     """Raise a TypeError for arguments of an estimator that are no parameters, or stand in the place of another one."""
     if values:
         _refuse_misplaced(cls, values, params)
-    known = cls.__dataclass_fields__.keys()
+    known = cls.__dataclass_fields__.keys() - {*cls.__match_args__[: len(values)]}
     if len(values) > len(cls.__match_args__) or not params.keys() <= known:
         refuse_call(cls, values, params)
 

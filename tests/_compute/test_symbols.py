@@ -30,6 +30,12 @@ def test_arithmetic_of_symbols_works_from_both_sides():
     assert [value(each, 4.0) for each in expressions] == [-2, 0.5, 2, 2, 6, 32, 4, 1, 0]
 
 
+def test_a_factor_of_1_is_no_operation():
+    expression = trace(mc.Polynomial(1, 1.0, 2.0))
+    assert [each.operation for each in ordered(expression)] == ["dot", "constant", "Add"]
+    assert value(expression, 3.0) == 5
+
+
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "tanh"])
 def test_functions_take_symbols_and_numbers(name):
     function = getattr(XP, name)

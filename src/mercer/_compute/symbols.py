@@ -70,8 +70,6 @@ class Symbol:
 
     __add__: ClassVar[Operator]
     __radd__: ClassVar[Operator]
-    __mul__: ClassVar[Operator]
-    __rmul__: ClassVar[Operator]
     __sub__: ClassVar[Operator]
     __rsub__: ClassVar[Operator]
     __truediv__: ClassVar[Operator]
@@ -85,8 +83,12 @@ class Symbol:
     __truediv__, __rtruediv__ = _binary("Div")
     __gt__, __lt__ = _binary("Greater")
     __ge__, __le__ = _binary("GreaterOrEqual")
-    __mul__, __rmul__ = _binary("Mul")
+    __mul__: ClassVar[Operator] = _binary("Mul")[0]
     __pow__: ClassVar[Operator] = _binary("Pow")[0]
+
+    def __rmul__(self, other: float) -> Symbol:
+        # a gamma of 1 is no operation of a model elsewhere
+        return self if other == 1 else Symbol("Mul", (as_symbol(other), self))
 
     def __neg__(self) -> Symbol:
         return Symbol("Neg", (self,))
