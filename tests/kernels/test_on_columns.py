@@ -140,8 +140,14 @@ BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
             ValueError,
             r"X\[\['age', 'dose'\]\] contains NaN at \(6, 0\)",
         ),
+        # not columns 1, 0 and 0
+        (
+            lambda: mc.on_columns(mc.Linear(), [True, False, False])(np.eye(3)),
+            ValueError,
+            "column True is not in the table of 3 columns",
+        ),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_errors_name_the_column(make, error, message):
     with pytest.raises(error, match=message):

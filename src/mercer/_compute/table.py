@@ -46,7 +46,9 @@ class Table(Shared):
         if found:
             return found[0]
         d = len(self.columns)
-        if isinstance(column, (int, np.integer)) and -d <= column < d:
+        # a list of flags is no list of positions 0 and 1
+        is_position = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+        if is_position and -d <= column < d:
             return int(column) % d
         known = f"its columns are {self.names}" if self.names else "it has no names"
         raise ValueError(f"column {shown(column)} is not in the table of {d} columns; {known}.")
