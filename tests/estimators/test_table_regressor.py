@@ -298,6 +298,31 @@ def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
         model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))
 
 
+@pytest.mark.parametrize(
+    ("fitted", "new", "message"),
+    [
+        (str, float, "column 0 of X has the number 1.0, but had texts in the fit; give texts"),
+        (
+            "category",
+            str,
+            "column 0 of X has the text '1', but had numbers in the fit; give numbers",
+        ),
+    ],
+    ids=["numbers for texts", "texts for categories of numbers"],
+)
+def test_categories_of_another_type_are_refused_instead_of_taken_for_unseen_ones(
+    fitted, new, message
+):
+    codes, x = pd.Series(np.tile([1, 2, 3], 10)), np.arange(30.0)
+    given = pd.DataFrame({"code": codes.astype(fitted), "x": x})
+    model = mc.TableRegressor().fit(given, x + np.tile([0.0, 20.0, 0.0], 10))
+    with pytest.raises(ValueError, match=message):
+        model.predict(pd.DataFrame({"code": codes.astype(new), "x": x}))
+    # a missing entry changes the prediction of its row only
+    some = given.assign(code=given["code"].astype(object).where(x > 2, None))
+    np.testing.assert_allclose(model.predict(some)[3:], model.predict(given)[3:], rtol=1e-12)
+
+
 def test_categories_of_numbers_are_numbers_where_the_fit_had_numbers():
     X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
     X.loc[3, "b"] = np.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -139,7 +139,26 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
 
 def encode(columns: list[Column], table: Sequence[Any]) -> Array:
     """Return the rows (n, q) of scaled numbers of a table."""
+    levels = defaultdict(list)
+    for column in columns:
+        if column.kind == "levels":
+            levels[column.source] += column.levels
+    for source, known in levels.items():
+        _refuse_other_kind(source, known, _entries(table[source]))
     return np.stack([column.scaled(column.raw(table)) for column in columns], axis=1)
+
+
+def _refuse_other_kind(source, levels, entries):
+    """Raise if entries are texts and levels numbers, or the reverse: no entry would be one of the levels."""
+    entries = [each for each in entries if each is not None]
+    known, given = (
+        {isinstance(each, str) for each in some if each is not None} for some in (levels, entries)
+    )
+    if known and given and known.isdisjoint(given):
+        here, before = ("text", "numbers") if True in given else ("number", "texts")
+        raise ValueError(
+            f"column {source} of X has the {here} {shown(entries[0])}, but had {before} in the fit; give {before}."
+        )
 
 
 def decode(columns: list[Column], rows: Array) -> Array | None:

@@ -492,7 +492,8 @@ def _stored_point(model):
         if inner in state:
             return _stored_point(state[inner])
     if "columns_" in state:
-        return np.zeros((1, model.n_features_in_))
+        # columns of numbers and of texts take missing entries
+        return np.full((1, model.n_features_in_), np.nan)
     points = state.get("support_vectors_")
     blocks = [state.get("expansion_"), getattr(state.get("coordinates_"), "basis", None)]
     for block in blocks:
