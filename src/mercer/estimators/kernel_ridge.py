@@ -453,7 +453,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         With G = (K + alpha I)^-1, a = G y, t = G k_x and s = k(x, x) + alpha - k_x'G k_x the leave-one-out residuals
         are e_i = a_i / G_ii, and predictions without point i are f_-i(x) = f(x) - t_i e_i.
 
-        * "conformal": all values y for which at least the share 1 - confidence of the n + 1 points has a
+        * "conformal": all values y for which more than the share 1 - confidence of the n + 1 points has a
           leave-one-out residual as large as that of (x, y) once this point belongs to the training points,
           :math:`|a_i - t_i u| \ge (G_{ii} s + t_i^2) |u|` with y = f(x) + s u. The set may have gaps; the interval
           contains them.
