@@ -1,4 +1,4 @@
-"""Duals between finite bounds: small ones in few compiled calls, shared values and threads; sweeps over large ones."""
+"""Duals between finite bounds: small ones in few compiled calls, on threads; sweeps over large ones."""
 
 from __future__ import annotations
 

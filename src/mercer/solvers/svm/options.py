@@ -148,7 +148,7 @@ class Limits(NamedTuple):
         many: int = 1,
         goal: Goal | None = None,
     ) -> Limits:
-        """Return the limits of each of so many problems of n variables;
+        """Return the limits of each of so many problems of n variables.
 
         They do not depend on the number of threads, since with other limits a solver takes other steps.
         """
