@@ -57,6 +57,13 @@ def test_commas_and_marks_within_quotation_marks_are_text(tmp_path):
     assert found.y.tolist() == ["cup, small", '"plain" cup', "mug", "open"]
 
 
+def test_a_mark_that_is_not_closed_ends_with_its_row(tmp_path):
+    (tmp_path / "a.csv").write_text('1,2,"one\n3,4,two\n5,6,"one\n7,8,two\n')
+    found = read_table(tmp_path / "a.csv", 2)
+    assert found.X.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+    assert found.y.tolist() == ["one", "two", "one", "two"]
+
+
 def test_a_first_row_of_numbers_in_quotation_marks_is_data(tmp_path):
     (tmp_path / "a.csv").write_text('"1",2,"3"\n"4","5","6"\n')
     assert read_table(tmp_path / "a.csv", 3).X.tolist() == [[1, 2, 3], [4, 5, 6]]
