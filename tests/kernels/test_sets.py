@@ -333,6 +333,8 @@ def test_empty_bags_have_the_embedding_0(inner, global_random_seed):
     np.testing.assert_allclose(kernel(bags), expected, atol=1e-12)
     np.testing.assert_allclose(kernel.diag(bags), np.diag(expected), atol=1e-12)
     np.testing.assert_array_equal(kernel(bags[:1], bags[2:3]), 0)
+    columns = np.hstack([kernel(bags, [bag]) for bag in bags])
+    np.testing.assert_allclose(columns, expected, atol=1e-12)
     assert MeanMap(mc.Gaussian("median")).resolve(bags) == MeanMap(mc.Gaussian("median")).resolve(
         [bags[1], bags[3]]
     )

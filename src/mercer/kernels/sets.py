@@ -272,6 +272,9 @@ class MeanMap(OverVectors):
 
     def _values(self, tile, X, Z):
         out = np.zeros((len(tile.X), len(tile.Z)))
+        if not len(Z.values):
+            # kernels of rows need at least one
+            return out
         for rows, part in tiles(X.rows, Z.rows):
             out += X.average[:, rows] @ (self.kernel.evaluate(part) @ Z.average.T)
         return (out + out.T) / 2 if tile.X is tile.Z else out
