@@ -223,3 +223,12 @@ def test_kernels_without_a_diagonal_have_the_optimum_of_their_sum_with_a_constan
     )
     assert found.gap <= 1e-5 * found.primal
     assert found.primal == pytest.approx(other.primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0])
+def test_two_sums_of_a_kernel_without_a_diagonal_end_at_the_optimum(beta, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((200, 2))
+    y = rng.random(200) < 0.5
+    found = mc.certify(mc.NuSVC(0.1, kernel=mc.PowerDistance(beta)).fit(X, y), X, y)
+    assert found.gap <= 1e-8 * found.primal

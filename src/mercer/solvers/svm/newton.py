@@ -82,9 +82,9 @@ def newton_steps(s, operations):
         largest = larger(largest, abs(s.gradient[t]))
         shift += s.K[t, t] / n
     for t in range(n):
-        # the diagonal of a conditionally positive definite kernel may be 0
+        # the diagonal of a conditionally positive definite kernel may be 0; points of other groups get no constant
         for r in range(t):
-            shift = larger(shift, -s.K[t, r])
+            shift = larger(shift, -s.bias.size * s.K[t, r])
     for a in range(s.count[0]):
         free[s.places[a]] = known[s.places[a]] = True
     slack = ROUNDED * largest
@@ -485,7 +485,7 @@ def _factorise(s, free):
     """Write the factor of the kernel matrix of free variables, if that is definite."""
     k = len(free)
     # that of `newton_steps`
-    shift = float(np.maximum(np.mean(np.diagonal(s.K)), -s.K.min()))
+    shift = float(np.maximum(np.mean(np.diagonal(s.K)), -len(s.bias) * s.K.min()))
     group = s.group[free]
     block = s.K[np.ix_(free, free)] + np.where(group[:, None] == group, shift, 0.0)
     block[np.arange(k), np.arange(k)] += _JITTER * len(s.K) * shift
