@@ -1,6 +1,8 @@
 """VirtualSupportVectors is two fits by hand, for every support vector machine that has support vectors."""
 
+import copy
 import functools
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -127,6 +129,18 @@ REPEATED = {
     "float32": (K, ROWS.astype(np.float32), grown),
     "sparse": (K, sp.csr_matrix(ROWS * (np.abs(ROWS) > 0.3)), grown),
     "words": (SPECTRUM, WORDS, reversed_words),
+    "sets": (
+        mc.sets.Overlap(),
+        list(map(set, WORDS)),
+        lambda sets: [{*each, "x"} for each in sets],
+    ),
+    "multisets": (mc.sets.MinMax(), list(map(Counter, WORDS)), lambda bags: bags),
+    "lists": (SPECTRUM, list(map(list, WORDS)), reversed_words),
+    "series": (
+        mc.sequences.GlobalAlignment(1.0),
+        list(np.random.default_rng(5).normal(size=(10, 4))),
+        reversed_words,
+    ),
     "tables": (
         mc.on_columns(SPECTRUM, 0) * mc.on_columns(mc.Gaussian(0.1), 1),
         CELLS,
@@ -150,7 +164,9 @@ def test_a_weight_is_a_number_of_repetitions(kind, inner):
     y = (y > 0) if isinstance(inner, mc.SVC) else y
     counts = np.array([2, 1, 3, 1, 0, 2, 1, 3, 2, 1])
     rows = np.repeat(np.arange(10), counts)
-    many = X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+    # equal objects, and one object several times where equality cannot be seen
+    copied = (lambda point: point) if kind == "objects" else copy.copy
+    many = X[rows] if hasattr(X, "shape") else [copied(X[i]) for i in rows]
     if kind == "rows":
         # zeros of both signs are equal
         X, many = (

@@ -258,8 +258,21 @@ def _keys(X, vectors):
 
 
 def _object_keys(points):
-    """Return objects themselves as their keys, or their identities if they cannot be hashed."""
-    return [point if _is_hashable(point) else (id(point),) for point in points]
+    """Return values that are equal for equal objects, or their identities if they cannot be hashed."""
+    return list(map(_object_key, points))
+
+
+def _object_key(point):
+    match point:
+        case np.ndarray():
+            return _object_key(point.tolist())
+        case list() | tuple():
+            return tuple(map(_object_key, point))
+        case set():
+            return frozenset(point)
+        case dict():
+            return dict, frozenset(point.items())
+    return point if _is_hashable(point) else (id(point),)
 
 
 def _is_hashable(point):
