@@ -199,5 +199,9 @@ def _sized(value):
     try:
         len(value)
     except TypeError:
-        return hasattr(value, "__array__") and np.asarray(value).ndim > 0
+        # an array on a device cannot be read here
+        shape = getattr(value, "shape", None)
+        if shape is None and hasattr(value, "__array__"):
+            shape = np.shape(value)
+        return bool(shape)
     return True
