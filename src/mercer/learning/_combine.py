@@ -107,6 +107,7 @@ def combine(
       far off. The mean of both hedges, as its functions cost at most twice the smaller penalty (Aronszajn 1950):
 
       .. math:: k = \tfrac12 (k_S + k_B): \qquad |f|_k^2 \le 2 \min(|f|_S^2, |f|_B^2)
+
     * "alignment": the weights of the largest centred alignment with y (see `mercer.alignment`), by a quadratic
       programme.
     * "svm": the weights with the smallest objective of a support vector machine with the sum as its kernel,
@@ -152,7 +153,7 @@ def combine(
     several lengths, shorter ones may have larger alignments and longer ones fewer errors. On 500 rows of eight sets the
     error of "loo" in the mean of five draws is nowhere larger than that of the sum of the kernels as given, or of the
     best of several Gaussians (``benchmarks/learned_kernels.py``). In means of other draws (``--seed`` 300 to 1000) it
-    is larger than one of these by more than one standard error in 3 of 128 comparisons, and never by more than 0.009.
+    is larger than one of these by more than one standard error in 3 of 126 comparisons, and never by more than 0.009.
 
     References
     ----------
