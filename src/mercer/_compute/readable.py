@@ -202,6 +202,6 @@ def _sized(value):
         # an array on a device cannot be read here
         shape = getattr(value, "shape", None)
         if shape is None and hasattr(value, "__array__"):
-            shape = np.shape(value)
+            shape = np.asarray(value).shape
         return bool(shape)
     return True
