@@ -87,7 +87,7 @@ class Symbol:
     __pow__: ClassVar[Operator] = _binary("Pow")[0]
 
     def __rmul__(self, other: float) -> Symbol:
-        # a gamma of 1 is no operation of a model elsewhere
+        # files of models need no multiplication by 1, such as that by gamma = 1
         return self if other == 1 else Symbol("Mul", (as_symbol(other), self))
 
     def __neg__(self) -> Symbol:

@@ -46,7 +46,7 @@ class Table(Shared):
         if found:
             return found[0]
         d = len(self.columns)
-        # a list of flags is no list of positions 0 and 1
+        # True and False are integers to Python, but a mask does not state positions
         is_position = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
         if is_position and -d <= column < d:
             return int(column) % d

@@ -767,4 +767,6 @@ def solve_small_duals(
         if callback is not None and max_iter and callback(float(found.violation[last])):
             max_iter = 0
     noise = rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else 0.0
-    return Solution(*found[:-1], noise, problems.epsilon, stops=duals.stops), tol
+    solved = found._asdict()
+    del solved["allowed"]
+    return Solution(**solved, noise=noise, epsilon=problems.epsilon, stops=duals.stops), tol
