@@ -242,3 +242,19 @@ def test_a_model_of_a_given_matrix_is_that_of_its_kernel_in_any_order_of_rows(C,
     expected = mc.SVC(C, kernel=GAUSSIAN, tol=1e-8).fit(X, y).decision_function(new)
     given = mc.SVC(C, kernel="precomputed", tol=1e-8).fit(GAUSSIAN(X), y)
     np.testing.assert_allclose(given.decision_function(GAUSSIAN(new, X)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("inner", [GAUSSIAN, mc.Matern(3.0, 0.5), mc.Linear()], ids=str)
+@pytest.mark.parametrize("shape", [(12,), (3, 12)])
+def test_a_kernel_of_mapped_points_has_the_coefficients_of_its_inner_kernel_on_their_images(
+    inner, shape, points
+):
+    A = np.random.default_rng(1).standard_normal(shape)
+    y = np.sign(points[:, 0] + 0.3 * points[:, 1])
+    mapped = mc.SVC(kernel=mc.Mapped(inner, A)).fit(points, y)
+    images = points * A if A.ndim == 1 else points @ A.T
+    plain = mc.SVC(kernel=inner).fit(images, y)
+    np.testing.assert_array_equal(mapped.dual_coef_, plain.dual_coef_)
+    np.testing.assert_allclose(
+        mapped.decision_function(points), plain.decision_function(images), rtol=1e-10, atol=1e-10
+    )

@@ -110,12 +110,13 @@ def _rows_of_kernels(
         rows = rows_of(kernel, points, np.inf)
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
-            shared = SharedRows(kernel, rows.points, rows.dtype)
+            shared = SharedRows(rows.kernel, rows.points, rows.dtype)
             left = options._replace(budget=options.budget - kept)
-        # the parameters of a kernel may need another type
-        if shared is not None and shared.dtype == rows.dtype:
+        # the parameters of a kernel may need another type, or other images of the points
+        if shared is not None and shared.dtype == rows.dtype and shared.points is rows.points:
+            own = rows.kernel
             rows = copy.copy(shared)
-            rows.set_kernel(kernel)
+            rows.set_kernel(own)
         yield rows, left
 
 

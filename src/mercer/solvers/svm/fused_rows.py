@@ -39,6 +39,7 @@ from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
 from mercer.kernels.base import Kernel
+from mercer.kernels.mapped import Mapped, map_rows
 from mercer.solvers.svm.on_demand import RawRows
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
@@ -55,11 +56,14 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
 
     ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal of float64 rows.
+    Points are mapped once for a kernel of linear images.
     """
     if ridge is not None:
         rows = rows_of(kernel, widened(points), -1.0)
         rows.diagonal = rows.diagonal + ridge
         return rows
+    if isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.kernel.scalar:
+        return rows_of(kernel.kernel, map_rows(kernel.A, widened(points)), accuracy)
     if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
         points = points.toarray()
     sparse = sp.issparse(points)
