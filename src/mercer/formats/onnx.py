@@ -124,7 +124,6 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         stored = uncoded(exported, dtype)
     graph = _Graph(stored, codes)
     outputs = graph.model("X")
-    number = helper.np_dtype_to_tensor_dtype(exported.dtype)
     label = onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64
     proto = helper.make_model(
         helper.make_graph(
@@ -136,10 +135,10 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
                 ),
             ],
             "mercer",
-            [helper.make_tensor_value_info("X", number, ["n", exported.n_features])],
+            [helper.make_tensor_value_info("X", graph.number, ["n", exported.n_features])],
             [
                 helper.make_tensor_value_info(
-                    name, number if width else label, ["n", width] if width else ["n"]
+                    name, graph.number if width else label, ["n", width] if width else ["n"]
                 )
                 for name, width in exported.outputs.items()
             ],
@@ -246,8 +245,7 @@ def _convert(scope, operator, container):
         lambda name: scope.get_unique_variable_name(f"mercer_{name}"),
     )
     # the input of a pipeline may be integers
-    kind = helper.np_dtype_to_tensor_dtype(exported.dtype)
-    outputs = graph.model(graph.add("Cast", given.full_name, to=kind))
+    outputs = graph.model(graph.add("Cast", given.full_name, to=graph.number))
     for name, output in zip(outputs.values(), operator.outputs, strict=True):
         graph.nodes.append(helper.make_node("Identity", [name], [output.full_name]))
     container.initializers.extend(graph.constants)
@@ -274,6 +272,7 @@ class _Graph:
     ) -> None:
         self._onnx = _require_onnx()
         self._exported = stored.exported
+        self.number: int = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
         self._codes = codes
         self._scale = stored.coef_scale
         self._coef = stored.coef if self._scale is None else stored.coef_codes
@@ -286,18 +285,13 @@ class _Graph:
     def model(self, X: str) -> dict[str, str]:
         """Add the model and return the names of its outputs."""
         exported = self._exported
-        types = self._onnx.TensorProto
         if exported.shift is not None:
             X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
         if exported.columns is not None:
             X = self._encoded(X)
-        K = self._kernel_values(X)
-        if exported.dtype == np.float32:
-            # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
-            K = self.add("Cast", K, to=types.DOUBLE)
-        scores = self._scores(K)
-        if exported.dtype == np.float32:
-            scores = self.add("Cast", scores, to=types.FLOAT)
+        # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
+        scores = self._scores(self._in_float64(self._kernel_values(X)))
+        scores = self.add("Cast", scores, to=self.number)
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
@@ -341,7 +335,6 @@ class _Graph:
 
     def _levels(self, X, columns):
         """Add columns (n, q) with 1 where the entry is a level, and return their name."""
-        number = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
         found = []
         for column in columns:
             x = self.add("Gather", X, np.array([column.source]), axis=1)
@@ -351,7 +344,7 @@ class _Graph:
             if len(levels) < len(column.levels) or column.kind == "missing":
                 holds.append(self.add("IsNaN", x))
             found.append(functools.reduce(lambda a, b: self.add("Or", a, b), holds))
-        return self.add("Cast", self.add("Concat", *found, axis=1), to=number)
+        return self.add("Cast", self.add("Concat", *found, axis=1), to=self.number)
 
     def _interpolated(self, x, knots, places):
         """Add piecewise linear functions of columns (n, q) with places (q, k) at the knots, and return their name."""
@@ -413,12 +406,10 @@ class _Graph:
 
     def _coefficients(self, coef):
         """Add coefficients, or their codes, and return the name of their values in float64."""
-        name = self._tensor(coef) if self._scale is not None else self._constant(coef)
-        return (
-            name
-            if self._scale is None and self._exported.dtype == np.float64
-            else self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
-        )
+        return self._in_float64(self._constant(coef))
+
+    def _in_float64(self, name):
+        return self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
 
     def _vectors(self, key, view):
         """Add the vectors of a view, and return their name."""
@@ -556,10 +547,9 @@ class _Graph:
 
     def _votes(self, own, ties):
         """Add the votes for each class and return their name; it wins those ``ties`` (c, c - 1) whose score is 0."""
-        kind = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
         tied = self.add("And", self.add("Equal", own, np.zeros(1)), ties[:, :, None])
         won = self.add("Or", self.add("Greater", own, np.zeros(1)), tied)
-        return self._class_sums(self.add("Cast", won, to=kind))
+        return self._class_sums(self.add("Cast", won, to=self.number))
 
     def _decision(self, own, begins):
         """Add one value for each class, votes plus sums of scores that break equal votes, and return their name."""

@@ -84,6 +84,7 @@ def best_of(
     return found, np.count_nonzero(lowest, axis=0)
 
 
+@dataclass(eq=False)
 class Descent:
     """The state of m points during their descent.
 
@@ -102,84 +103,66 @@ class Descent:
         ``restart(columns, attempt)`` returns new starting points, and whether there are any.
     """
 
+    evaluate: Callable[..., Any]
     rule: Any
+    start: Array
     tolerance: Array
-    value: Any
-    v: Any
-    valid: Any
-    failures: Array
-    attempt: Array
-    n_iter: Array
-    best: Any
-    lowest: Array
-    converged: Array
-    reasons: list[Any]
+    restart: Callable[..., Any]
 
-    def __init__(
-        self,
-        evaluate: Callable[..., Any],
-        rule: Any,
-        start: Array,
-        tolerance: Array,
-        restart: Callable[..., Any],
-    ) -> None:
-        m = len(start)
-        self.evaluate: Callable[..., Any] = evaluate
-        self.restart: Callable[..., Any] = restart
-        self.rule = rule
-        self.tolerance = tolerance
-        self.z: Any = start.copy()
-        self.value, self.v, self.valid = evaluate(self.z, np.arange(m))
-        self.failures, self.attempt, self.n_iter = (np.zeros(m, int) for _ in range(3))
-        self.active: Array = np.ones(m, bool)
-        self.best = start.copy()
-        self.lowest = np.full(m, np.inf)
-        self.converged = np.zeros(m, bool)
-        self.reasons = [""] * m
+    def __post_init__(self) -> None:
+        m = len(self.start)
+        self._z = self.start.copy()
+        self._value, self._v, self._valid = self.evaluate(self._z, np.arange(m))
+        self._failures, self._attempt, self._n_iter = (np.zeros(m, int) for _ in range(3))
+        self._active = np.ones(m, bool)
+        self._best = self.start.copy()
+        self._lowest = np.full(m, np.inf)
+        self._converged = np.zeros(m, bool)
+        self._reasons = [""] * m
 
     def run(self, max_iter: int) -> Found:
         """Return the lowest point of every descent, after ``max_iter`` trials at most; none is above its start."""
-        self._stop_or_restart(np.arange(len(self.z)))
+        self._stop_or_restart(np.arange(len(self._z)))
         for _ in range(max_iter):
-            rows = np.flatnonzero(self.active)
+            rows = np.flatnonzero(self._active)
             if not len(rows):
                 break
             self._advance(rows)
             self._stop_or_restart(rows)
-            if notify("points", done=int((~self.active).sum()), most=len(self.active)):
-                self._stop(np.flatnonzero(self.active), False, "the callback ended the run")
-        self._stop(np.flatnonzero(self.active), False, f"max_iter = {max_iter} reached")
-        return Found(self.best, self.converged, self.n_iter, tuple(self.reasons))
+            if notify("points", done=int((~self._active).sum()), most=len(self._active)):
+                self._stop(np.flatnonzero(self._active), False, "the callback ended the run")
+        self._stop(np.flatnonzero(self._active), False, f"max_iter = {max_iter} reached")
+        return Found(self._best, self._converged, self._n_iter, tuple(self._reasons))
 
     def _advance(self, rows):
-        trial, demand = self.rule.propose(rows, self.z[rows], self.v[rows], self.failures[rows])
+        trial, demand = self.rule.propose(rows, self._z[rows], self._v[rows], self._failures[rows])
         value, v, valid = self.evaluate(trial, rows)
-        self.n_iter[rows] += 1
+        self._n_iter[rows] += 1
         lower = self._lower(rows, value, v, demand)
-        self.failures[rows[~lower]] += 1
+        self._failures[rows[~lower]] += 1
         moved = rows[lower]
-        self.rule.accept(moved, trial[lower] - self.z[moved], self.v[moved], v[lower])
-        self.z[moved] = trial[lower]
-        self.value[moved] = value[lower]
-        self.failures[moved] = 0
-        self.v[moved] = v[lower]
-        self.valid[moved] = valid[lower]
+        self.rule.accept(moved, trial[lower] - self._z[moved], self._v[moved], v[lower])
+        self._z[moved] = trial[lower]
+        self._value[moved] = value[lower]
+        self._failures[moved] = 0
+        self._v[moved] = v[lower]
+        self._valid[moved] = valid[lower]
 
     def _lower(self, rows, value, v, demand):
         """Return which trials have the required decrease or, where rounding hides it, a shorter v."""
-        old = self.value[rows]
+        old = self._value[rows]
         same = value <= old + ROUNDING * np.abs(old)
-        shorter = np.linalg.norm(v, axis=1) < np.linalg.norm(self.v[rows], axis=1)
+        shorter = np.linalg.norm(v, axis=1) < np.linalg.norm(self._v[rows], axis=1)
         return (value < old - demand) | (same & shorter)
 
     def _stop_or_restart(self, rows):
         """Stop points that have converged or cannot move; restart those with an invalid v until all are valid."""
         while len(rows):
-            valid = self.valid[rows]
-            length = np.linalg.norm(self.v[rows], axis=1)
+            valid = self._valid[rows]
+            length = np.linalg.norm(self._v[rows], axis=1)
             stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
-            stuck = valid & ~stationary & (self.failures[rows] > _HALVINGS)
+            stuck = valid & ~stationary & (self._failures[rows] > _HALVINGS)
             self._stop(
                 rows[stuck], False, "no step along the direction lowers the objective further"
             )
@@ -191,25 +174,25 @@ class Descent:
         self._stop(
             rows, False, "the denominator is near zero: <psi, phi(z)> is nearly 0 or negative"
         )
-        self.attempt[rows] += 1
-        points, there = self.restart(rows, self.attempt[rows])
+        self._attempt[rows] += 1
+        points, there = self.restart(rows, self._attempt[rows])
         rows = rows[there]
         self.rule.forget(rows)
-        self.z[rows] = points[there]
-        self.failures[rows] = 0
-        self.active[rows] = True
+        self._z[rows] = points[there]
+        self._failures[rows] = 0
+        self._active[rows] = True
         if len(rows):
-            self.value[rows], self.v[rows], self.valid[rows] = self.evaluate(self.z[rows], rows)
+            self._value[rows], self._v[rows], self._valid[rows] = self.evaluate(self._z[rows], rows)
         return rows
 
     def _stop(self, rows, converged, reason):
-        self.active[rows] = False
-        rows = rows[self.value[rows] < self.lowest[rows]]
-        self.best[rows] = self.z[rows]
-        self.lowest[rows] = self.value[rows]
-        self.converged[rows] = converged
+        self._active[rows] = False
+        rows = rows[self._value[rows] < self._lowest[rows]]
+        self._best[rows] = self._z[rows]
+        self._lowest[rows] = self._value[rows]
+        self._converged[rows] = converged
         for row in rows:
-            self.reasons[row] = reason
+            self._reasons[row] = reason
 
 
 @dataclass

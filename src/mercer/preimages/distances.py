@@ -67,11 +67,9 @@ class Distances:
                 f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {shown(kernel)}."
             )
 
+    @behind_maps
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""
-        return behind_maps(self._find, psi, start)
-
-    def _find(self, psi, start):
         if self.normalise:
             psi = normalised(psi)
         values = psi(psi.points)

@@ -57,11 +57,9 @@ class Exact:
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
         require_invertible(self, kernel)
 
+    @behind_maps
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; d n m kernel values for inner products, 2 d n each for distances."""
-        return behind_maps(self._find, psi, start)
-
-    def _find(self, psi, start):
         points = (_from_distances if form_of(psi.kernel) == "radial" else _from_products)(
             psi, start
         )

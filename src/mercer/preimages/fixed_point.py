@@ -80,11 +80,9 @@ class FixedPoint(Iterative):
                 f"of Radial kernels; got {shown(kernel)}. Use method='gradient'."
             )
 
+    @behind_maps
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n d) per trial and point."""
-        return behind_maps(self._find, psi, start)
-
-    def _find(self, psi, start):
         scale = spread(psi)
         if self.normalise:
             psi = normalised(psi)

@@ -82,7 +82,23 @@ def weights(psi: Expansion, columns: Array) -> Array:
     return psi.coef.T[columns]
 
 
-class Distance:
+class _OfVectors:
+    """Vectors psi_j of an objective, their norms, and the spread of their points."""
+
+    def __init__(self, psi: Expansion) -> None:
+        self.psi: Expansion = psi
+        self.kernel: Any = kernel_of_data(psi.kernel)
+        self.norms: Array = psi.norms()
+        self.width: float = spread(psi)
+
+    def _has_influence(self, columns, inner, gradient, squares):
+        """Return whether value or slope exceeds rounding; where psi is flat, every point would be stationary."""
+        negligible = _ORTHOGONAL * (self.norms[columns] * np.sqrt(np.abs(squares)))
+        steep = np.linalg.norm(gradient, axis=1) * self.width > negligible
+        return (np.abs(inner) > negligible) | steep
+
+
+class Distance(_OfVectors):
     """f_j(z) = k(z, z) - 2 <psi_j, phi(z)> + pull |z - anchor_j|^2: the squared distance without |psi_j|^2.
 
     ``pull`` is the weight of the distance in input space (Abrahamsen and Hansen 2009).
@@ -97,47 +113,35 @@ class Distance:
     (array([-4.]), array([[0.]]))
     """
 
-    psi: Expansion
-    pull: float
-    anchor: Array
-    norms: Array
-    width: float
-
     def __init__(self, psi: Expansion, pull: float, anchor: Array) -> None:
-        self.psi = psi
-        self.pull = pull
-        self.anchor = anchor
-        self.norms = psi.norms()
-        self.width = spread(psi)
+        super().__init__(psi)
+        self.pull: float = pull
+        self.anchor: Array = anchor
 
     def size(self, start: Array) -> Array:
         """Return the size of the values (m,), positive also where psi = 0.
 
         |psi| max(|psi|, |phi(start)|): phi(z) grows as long as psi, but where k(z, z) is constant.
         """
-        kernel = kernel_of_data(self.psi.kernel)
         rows = dense_rows(self.psi, evenly_spaced(self.psi.prepared.n, _ROWS))
-        grows = kernel.diagonal_gradient(Points(rows), np.ones(len(rows))).any()
+        grows = self.kernel.diagonal_gradient(Points(rows), np.ones(len(rows))).any()
         top = np.sqrt(np.abs(self.psi.kernel.diag(start)))
         longest = np.maximum(self.norms, top) if grows else top
         return np.maximum(self.norms, _ORTHOGONAL**2 * top) * longest
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel = kernel_of_data(self.psi.kernel)
         points = Points(z)
         inner, slope = paired(self.psi, z, columns)
         offset = z - self.anchor[columns]
-        squares = kernel.diagonal(points)
+        squares = self.kernel.diagonal(points)
         values = squares - 2 * inner + self.pull * row_dot(offset, offset)
-        gradient = (
-            kernel.diagonal_gradient(points, np.ones(len(z))) - 2 * slope + 2 * self.pull * offset
-        )
-        size = self.norms[columns] * np.sqrt(np.abs(squares))
-        return values, gradient, _has_influence(inner, gradient, size, self.width)
+        own = self.kernel.diagonal_gradient(points, np.ones(len(z)))
+        gradient = own - 2 * slope + 2 * self.pull * offset
+        return values, gradient, self._has_influence(columns, inner, gradient, squares)
 
 
-class Quotient:
+class Quotient(_OfVectors):
     """f_j(z) = -<psi_j, phi(z)>^2 / k(z, z): the squared distance of psi_j to the line of phi(z), without |psi_j|^2.
 
     See section V-A of Schoelkopf et al., *Input space versus feature space in kernel-based methods*, IEEE TNN 1999.
@@ -151,26 +155,19 @@ class Quotient:
     array([-25.])
     """
 
-    def __init__(self, psi: Expansion) -> None:
-        self.psi: Expansion = psi
-        self.norms: Array = psi.norms()
-        self.width: float = spread(psi)
-
     def size(self, start: Array) -> Any:
         """Return the size of the values (m,), |psi|^2."""
         return self.norms**2
 
     def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
-        kernel = kernel_of_data(self.psi.kernel)
         points = Points(z)
         inner, slope = paired(self.psi, z, columns)
-        squares = kernel.diagonal(points)
+        squares = self.kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0
         scale = quotients(inner, squares)
-        gradient = kernel.diagonal_gradient(points, scale**2) - 2 * scale[:, None] * slope
-        size = self.norms[columns] * np.sqrt(np.abs(squares))
-        valid = (squares > 0) & _has_influence(inner, slope, size, self.width)
+        gradient = self.kernel.diagonal_gradient(points, scale**2) - 2 * scale[:, None] * slope
+        valid = (squares > 0) & self._has_influence(columns, inner, slope, squares)
         return -scale * inner, gradient, valid
 
 
@@ -178,12 +175,6 @@ def data_of(psi: Expansion) -> Points:
     """Return the points of an expansion, without marks."""
     marked = isinstance(psi.kernel, Marked)
     return Points(without_marks(psi.kernel, psi.prepared.container)) if marked else psi.prepared
-
-
-def _has_influence(inner, gradient, size, width):
-    """Return whether value or slope exceeds rounding; where psi is flat, every point would be stationary."""
-    negligible = _ORTHOGONAL * size
-    return (np.abs(inner) > negligible) | (np.linalg.norm(gradient, axis=1) * width > negligible)
 
 
 def spread(psi: Expansion) -> float:
