@@ -43,8 +43,7 @@ class ModelFile:
     @property
     def n_features(self) -> int | None:
         """Columns of the data, the least possible number for a text model, or None for a kernel."""
-        first = self.model.steps[0][1] if hasattr(self.model, "steps") else self.model
-        return getattr(first, "n_features_in_", None)
+        return getattr(self.model, "n_features_in_", None)
 
     @property
     def classes(self) -> Array | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import MaybeNone, PointsLike, shown
-from mercer.formats.c_quantised import QuantisedSource
+from mercer.formats.c_quantised import SOURCES
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
 from mercer.formats.quantised import CODED, accuracy, checked, quantise, rounded, uncoded
@@ -138,7 +138,7 @@ def to_c(
     exported, X, expected = checked(model, dtype, X)
     if dtype in CODED:
         stored = quantise(exported, CODED[dtype], X, expected)
-        text = QuantisedSource(stored, prefix).text()
+        text = SOURCES[dtype](stored, prefix).text()
     else:
         exported = rounded(exported)
         stored = uncoded(exported, dtype)

@@ -2,7 +2,7 @@
 
 from mercer._compute.symbols import ordered
 from mercer.formats.c_source import Source, loop, place_of_vector
-from mercer.formats.quantised import PARTS, VALUE, Bytes, Quantised
+from mercer.formats.quantised import PARTS, VALUE, Quantised
 
 # AVR keeps tables in flash memory only in an address space with its own name.
 _MEMORY = """\
@@ -112,14 +112,14 @@ _SUMS = {"sqdist": ("square", "t * t"), "dot": ("along", "t * {name}_centre{k}[j
 
 
 class QuantisedSource(Source):
-    """The C source of a Quantised model with codes of vectors."""
+    """The C source of a Quantised model with codes of vectors; a class for each type of codes has its functions."""
+
+    _functions = ""
 
     def __init__(self, model: Quantised, prefix: str) -> None:
         super().__init__(model.exported, prefix)
         self._model = model
         self._codes = list(model.vectors.values())
-        self._bytes = any(isinstance(each, Bytes) for each in self._codes)
-        self._sum = "int32_t" if self._bytes else "float"
         self._table_of = f"{prefix}_table"
         self._read = f"{prefix}_read"
         self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
@@ -128,36 +128,51 @@ class QuantisedSource(Source):
         used = {
             each.operation for term in self._exported.terms for each in ordered(term.expression)
         }
-        parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
+        parts = [_MEMORY, *([_EXP] if "Exp" in used else []), self._functions]
         own = "" if self._exported.counts is None else ", int own"
         added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
         body = "\n".join(f"    {line}" for line in added)
         parts = [part.format(self._prefix, own, body) for part in parts]
         return ["#include <math.h>", "#include <stdint.h>", "", *parts]
 
+    def _coefficients(self):
+        return {"coef": self._model.coef_codes, "coef_scale": self._model.coef_scale}
+
+    def _start(self):
+        return "sum[j] = 0;"
+
+    def _end(self, total="sum[j]"):
+        return f"out[j] = {total} * {self._prefix}_coef_scale[j] + {self._prefix}_intercept[j];"
+
+
+class HalvesSource(QuantisedSource):
+    """The C source of a model with vectors in half precision."""
+
+    _sum = "float"
+    _functions = _HALF
+
+    def _vectors(self, k, view):
+        return {"points": self._codes[k].codes.view("uint16"), "centre": self._codes[k].centre}
+
+    def _coordinate(self, k):
+        return "uint16_t", f"{self._prefix}_centre{k}[j] + {self._prefix}_half(z{k}[j])"
+
+
+class BytesSource(QuantisedSource):
+    """The C source of a model with vectors in 8 bits, whose products are sums of integers."""
+
+    _sum = "int32_t"
+    _functions = _CODES
+
     def _vectors(self, k, view):
         vectors = self._codes[k]
-        if not self._bytes:
-            codes = vectors.codes.view("uint16")
-            return self._table(f"points{k}", codes) + self._table(f"centre{k}", vectors.centre)
-        lines = self._table(f"points{k}", vectors.codes)
-        tables = {"scale": vectors.scale, "centre": vectors.centre}
+        tables = {"points": vectors.codes, "scale": vectors.scale, "centre": vectors.centre}
         tables |= {"norm": vectors.norms} if "sqdist" in view.inputs else {}
         tables |= {"shift": vectors.shifts} if "dot" in view.inputs else {}
         tables |= {"sqnorm_z": (vectors.points**2).sum(axis=1)} if "sqnorm_z" in view.inputs else {}
-        return lines + [
-            line for name, values in tables.items() for line in self._table(f"{name}{k}", values)
-        ]
-
-    def _coefficients(self):
-        return [
-            *self._table("coef", self._model.coef_codes),
-            *self._table("coef_scale", self._model.coef_scale),
-        ]
+        return tables
 
     def _summed(self, terms):
-        if not self._bytes:
-            return super()._summed(terms)
         name = self._prefix
         n, width = self._exported.coef.shape
         lines = [f"float values[{n}];", "float largest = 1e-30f;"]
@@ -180,15 +195,9 @@ class QuantisedSource(Source):
         lines += [*self._over_vectors(n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
         return [*lines, *loop("j", self._m, self._end("(float)sum[j] * largest"))]
 
-    def _start(self):
-        return "sum[j] = 0;"
-
-    def _end(self, total="sum[j]"):
-        return f"out[j] = {total} * {self._prefix}_coef_scale[j] + {self._prefix}_intercept[j];"
-
     def _before(self, k, view):
         lines = super()._before(k, view)
-        if not (self._bytes and view.inputs & {"dot", "sqdist"}):
+        if not view.inputs & {"dot", "sqdist"}:
             return lines
         names = {
             "k": k,
@@ -205,8 +214,6 @@ class QuantisedSource(Source):
         return lines + source.splitlines()
 
     def _pair(self, k, view):
-        if not self._bytes:
-            return super()._pair(k, view)
         name = self._prefix
         values = {
             "dot": f"step{k} * whole{k} + along{k} + {name}_shift{k}[i]",
@@ -222,5 +229,6 @@ class QuantisedSource(Source):
             if each in view.inputs
         ]
 
-    def _coordinate(self, k):
-        return "uint16_t", f"{self._prefix}_centre{k}[j] + {self._prefix}_half(z{k}[j])"
+
+# The source of each type of codes.
+SOURCES: dict[str, type[QuantisedSource]] = {"float16": HalvesSource, "int8": BytesSource}

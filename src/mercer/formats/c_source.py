@@ -131,16 +131,17 @@ static {1} {0}_place({1} x, {2} {1} *knots, {2} {1} *places, int n)
 class Source:
     """The C source of a Portable model."""
 
+    # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
+    _sum = "double"
+    _table_of = "static const"
+    _read = "const"
+    _forms = _FORMS
+
     def __init__(self, exported: Portable, prefix: str) -> None:
         self._exported = exported
         self._prefix = prefix
         self._real = _TYPES[exported.dtype.name]
         self._f = "f" if self._real == "float" else ""
-        # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
-        self._sum = "double"
-        self._table_of = "static const"
-        self._read = "const"
-        self._forms = _FORMS
         self._x = "x" if exported.shift is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
         # by isotonic regression
@@ -192,34 +193,30 @@ class Source:
 
     def _tables(self):
         exported = self._exported
-        lines = []
+        tables = {}
         for k, view in self._views:
-            lines += self._vectors(k, view) if view.inputs - {"sqnorm_x"} else []
-            for j, A in enumerate(view.maps):
-                lines += self._table(f"map{k}_{j}", A)
+            if view.inputs - {"sqnorm_x"}:
+                tables |= {f"{name}{k}": each for name, each in self._vectors(k, view).items()}
+            tables |= {f"map{k}_{j}": A for j, A in enumerate(view.maps)}
         if exported.shift is not None:
-            lines += self._table("shift", exported.shift) + self._table("factor", exported.factor)
+            tables |= {"shift": exported.shift, "factor": exported.factor}
         if exported.counts is not None:
-            lines += self._table("ends", np.cumsum(exported.counts))
+            tables["ends"] = np.cumsum(exported.counts)
         if exported.columns is not None:
             for name in ("knots", "places"):
-                lines += self._table(
-                    name, np.concatenate([getattr(each, name) for each in exported.columns])
-                )
+                tables[name] = np.concatenate([getattr(each, name) for each in exported.columns])
         if self._isotonic:
-            for name, values in zip(
-                ("curve_values", "curve_shares"), np.hstack(self._isotonic), strict=True
-            ):
-                lines += self._table(name, values)
-        return [*lines, *self._coefficients(), *self._table("intercept", exported.intercept)]
+            tables["curve_values"], tables["curve_shares"] = np.hstack(self._isotonic)
+        tables |= self._coefficients() | {"intercept": exported.intercept}
+        return [line for name, values in tables.items() for line in self._table(name, values)]
 
-    def _vectors(self, k, view):
-        """Return the tables of the vectors of a view."""
-        return self._table(f"points{k}", view.points)
+    def _vectors(self, _k, view):
+        """Return the tables of the vectors of a view, by name."""
+        return {"points": view.points}
 
     def _coefficients(self):
-        """Return the tables of the coefficients."""
-        return self._table("coef", self._exported.coef)
+        """Return the tables of the coefficients, by name."""
+        return {"coef": self._exported.coef}
 
     def _table(self, name, values):
         kind = self._real if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")

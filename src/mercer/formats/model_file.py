@@ -196,16 +196,14 @@ def model_card(model: object) -> dict[str, object]:
     >>> model_card(ridge)["rows_stored"]
     3
     """
-    _require_model(model)
+    last = _last_of(model)
     encoder = Encoder()
     encoder.node(model, type(model).__name__)
-    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    first = model.steps[0][1] if isinstance(model, Pipeline) else model
     kernel = getattr(last, "kernel_", getattr(getattr(last, "expansion", last), "kernel", None))
     return {
         "model": type(last).__name__,
         "kernel": None if kernel is None else repr(kernel),
-        "features": getattr(first, "n_features_in_", None),
+        "features": getattr(model, "n_features_in_", None),
         "rows_stored": _count_distinct(encoder.points),
         "values": sum(array.size for array in encoder.arrays),
         "bytes": sum(array.nbytes for array in encoder.arrays),
@@ -231,8 +229,8 @@ def _count_distinct(containers):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _require_model(model):
-    """Raise unless an object is a model that a file may hold."""
+def _last_of(model):
+    """Return the last step of a pipeline, or the model, or raise unless an object is a model that a file may hold."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if isinstance(last, Pipeline):
         raise TypeError(
@@ -247,11 +245,12 @@ def _require_model(model):
         )
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
+    return last
 
 
 def _pieces(model):
     """Return the bytes of a model file as a list of buffers."""
-    _require_model(model)
+    _last_of(model)
     encoder = Encoder()
     root = encoder.node(model, type(model).__name__)
     header = {

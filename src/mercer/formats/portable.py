@@ -145,10 +145,10 @@ class Portable:
     def outputs(self) -> dict[str, int]:
         """The numbers of columns of the outputs, by name; 0 for the labels."""
         c = len(self.labels or ())
-        widths = {"label": 0, "scores": len(self.intercept), "decision": c, "probabilities": c}
-        left_out = {"label": self.labels is None, "decision": not self.per_class}
-        left_out["probabilities"] = not self.has_probabilities
-        return {name: width for name, width in widths.items() if not left_out.get(name)}
+        found = {} if self.labels is None else {"label": 0}
+        of_classes = {"decision": self.per_class, "probabilities": self.has_probabilities}
+        widths = {name: c for name, there in of_classes.items() if there}
+        return found | {"scores": len(self.intercept)} | widths
 
     def places(self, scores: Array) -> Array:
         """Return the index of the label of each row of scores (n, m)."""
@@ -209,7 +209,10 @@ def portable(model: object, dtype: str) -> Portable:
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
     fitted = model if isinstance(model, FittedExpansion) else read(model)
-    if isinstance(fitted, PairClassifier) and not fitted.counts.all():
+    if isinstance(fitted, PairClassifier) and (
+        # the vectors of a class are none, or in several parts
+        not fitted.counts.all() or len(summands(fitted.packed)) > 1
+    ):
         fitted = fitted.unpacked()
     psi, counts = (
         (fitted.packed, fitted.counts)
@@ -217,10 +220,6 @@ def portable(model: object, dtype: str) -> Portable:
         else (fitted.expansion, None)
     )
     parts = summands(psi)
-    if len(parts) > 1 and counts is not None:
-        # the vectors of a class are in several parts
-        parts = summands(fitted.unpacked().expansion)
-        counts = None
     expressions = [_expression(part.kernel, j) for j, part in enumerate(parts)]
     rule = _answer(model, fitted)
     answer = "probable" if probable else rule

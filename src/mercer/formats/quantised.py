@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,29 +55,45 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Halves:
-    """Vectors z = centre + codes with codes (n, q) in half precision, which C reads as float."""
+class _Coded:
+    """Vectors z = centre + scale * codes with codes (n, q), for arithmetic in float."""
 
     dtype: ClassVar[str] = "float32"
     view: Any
-    codes: np.ndarray = field(init=False, repr=False)
-    centre: np.ndarray = field(init=False)
 
-    def __post_init__(self) -> None:
-        centre = _middle(self.view.points)
-        moved = self.view.points - centre
-        largest = float(abs(moved).max(initial=0))
-        if largest > _HALF:
-            raise ValueError(
-                f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF:.0f}; scale X.'
-            )
-        object.__setattr__(self, "centre", centre)
-        object.__setattr__(self, "codes", moved.astype(np.float16))
+    @cached_property
+    def centre(self) -> Array:
+        """The middle of the range of each column (q,), a number of float32."""
+        Z = self.view.points
+        return _in_float32(Z.min(axis=0) + np.ptp(Z, axis=0) / 2)
 
     @property
     def points(self) -> Array:
         """The vectors that the codes stand for (n, q)."""
-        return self.centre + self.codes
+        return self.centre + self.scale * self.codes
+
+    @property
+    def _moved(self):
+        return self.view.points - self.centre
+
+
+@dataclass(frozen=True)
+class Halves(_Coded):
+    """Vectors z = centre + codes with codes (n, q) in half precision, which C reads as float."""
+
+    scale: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        largest = float(abs(self._moved).max(initial=0))
+        if largest > _HALF:
+            raise ValueError(
+                f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF:.0f}; scale X.'
+            )
+
+    @cached_property
+    def codes(self) -> Array:
+        """The vectors from the centre (n, q)."""
+        return self._moved.astype(np.float16)
 
     def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name."""
@@ -84,50 +101,34 @@ class Halves:
 
 
 @dataclass(frozen=True)
-class Bytes:
+class Bytes(_Coded):
     """Vectors z = centre + scale * codes with codes of 8 bits and scales per column; products are sums of integers.
 
     A point is u = (x - centre) * scale in codes of at most 16 bits with a step for each point, so that
     <x - centre, z - centre> = step * sum_j u_j codes_j with integers of 32 bits.
-
-    Attributes
-    ----------
-    codes : int8 array (n, q)
-    scale, centre : float array (q,)
-    limit : int
-        Largest code of a point; the sum of q products stays within 32 bits.
     """
-
-    dtype: ClassVar[str] = "float32"
-    view: Any
-    codes: np.ndarray = field(init=False, repr=False)
-    scale: np.ndarray = field(init=False)
-    centre: np.ndarray = field(init=False)
-    limit: int = field(init=False)
 
     def __post_init__(self) -> None:
         if "absdist" in self.view.inputs:
             raise TypeError(
                 'dtype="int8" has no distances |x - z|_1, which Laplacian needs; use dtype="float16".'
             )
-        Z = self.view.points
-        centre = _middle(Z)
-        width = abs(Z - centre).max(axis=0)
-        scale = (np.where(width > 0, width, 1.0) / _CODE).astype(np.float32).astype(np.float64)
-        codes = np.clip(np.rint((Z - centre) / scale), -_CODE, _CODE).astype(np.int8)
-        limit = min(VALUE, (2**31 - 1) // (_CODE * Z.shape[1]))
-        for name, value in {
-            "codes": codes,
-            "scale": scale,
-            "centre": centre,
-            "limit": limit,
-        }.items():
-            object.__setattr__(self, name, value)
+
+    @cached_property
+    def scale(self) -> Array:
+        """The step of the codes of each column (q,), a number of float32."""
+        width = abs(self._moved).max(axis=0)
+        return _in_float32(np.where(width > 0, width, 1.0) / _CODE)
+
+    @cached_property
+    def codes(self) -> Array:
+        """The codes of the vectors, int8 array (n, q)."""
+        return np.clip(np.rint(self._moved / self.scale), -_CODE, _CODE).astype(np.int8)
 
     @property
-    def points(self) -> Array:
-        """The vectors that the codes stand for (n, q)."""
-        return self.centre + self.scale * self.codes
+    def limit(self) -> int:
+        """Largest code of a point; the sum of q products stays within 32 bits."""
+        return min(VALUE, (2**31 - 1) // (_CODE * len(self.centre)))
 
     @property
     def norms(self) -> Array:
@@ -386,14 +387,14 @@ def _coded(exported, vectors, coef):
         largest = np.maximum(*(classes[each] for each in pair_places(len(counts))))
         own = np.repeat(pair_columns(len(counts)), counts, axis=0)
     scale = largest / VALUE
-    scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
+    scale = _in_float32(np.where(scale > 0, scale, 1.0))
     codes = np.clip(np.rint(coef / scale[own]), -VALUE, VALUE).astype(np.int16)
     return Quantised(exported, vectors, codes * scale[own], codes, scale)
 
 
-def _middle(Z):
-    """Return the middle of the range of each column, a number of float32."""
-    return (Z.min(axis=0) + np.ptp(Z, axis=0) / 2).astype(np.float32).astype(np.float64)
+def _in_float32(values):
+    """Return numbers of float32, in float64."""
+    return values.astype(np.float32).astype(np.float64)
 
 
 def _inputs(X, Z, wanted):
