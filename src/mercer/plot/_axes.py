@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -82,10 +82,22 @@ def named_as(X: ArrayLike, points: Array) -> ArrayLike:
     return type(X)(points, columns=X.columns) if hasattr(X, "iloc") else points
 
 
+def markers(ax: Axes, points: ArrayLike | None, marker: str, **style: Any) -> Any:
+    """Draw points of the plane, if there are any, and return their artist, or None."""
+    if points is None:
+        return None
+    return ax.plot(*np.asarray(points).T, marker, linestyle="none", **style)[0]
+
+
 def dots(ax: Axes, points: ArrayLike | None) -> None:
     """Draw points of the plane, if there are any, as small black dots."""
-    if points is not None:
-        ax.plot(*np.asarray(points).T, ".", color="black", markersize=2)
+    markers(ax, points, ".", color="black", markersize=2)
+
+
+def levels(values: Array) -> Array:
+    """Return the levels of contours of values, symmetric about 0; they increase also where all values are 0."""
+    reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
+    return np.linspace(-reach, reach, 16)
 
 
 def labels(y: ArrayLike, n: int) -> Array:

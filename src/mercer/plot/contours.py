@@ -134,11 +134,7 @@ class KernelPCAContoursDisplay:
         return self
 
     def _panel(self, ax, values, title, cmap):
-        # levels must increase also when a component is 0 on the whole region
-        reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
-        contours = ax.contourf(
-            self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap
-        )
+        contours = ax.contourf(self.x, self.y, values, levels=_axes.levels(values), cmap=cmap)
         ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
         _axes.dots(ax, self.points)
         ax.set(aspect="equal", xticks=[], yticks=[], title=title)

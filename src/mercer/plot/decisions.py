@@ -150,31 +150,21 @@ class DecisionBoundaryDisplay:
             lines = levels
             options = {"cmap": cmap or "cividis", "alpha": 0.5}
         else:
-            # levels must increase also where all values are 0
-            reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
-            levels = np.linspace(-reach, reach, 16)
+            levels = _axes.levels(values)
             lines = np.array([-1.0, 0.0, 1.0] if self.margins else [0.0])
             options = {"cmap": cmap or "PuOr_r", "alpha": 0.6}
         self.surface_: Any = ax.contourf(self.x, self.y, values, levels, **options)
         lines = lines[(lines >= values.min()) & (lines <= values.max())]
         styles = ["--" if abs(line) == 1 and not self.multiclass else "-" for line in lines]
-        self.boundary_ = None
-        if len(lines):
-            self.boundary_: Any = ax.contour(
-                self.x, self.y, values, lines, colors="black", linestyles=styles, linewidths=1.0
-            )
+        options = {"colors": "black", "linestyles": styles, "linewidths": 1.0}
+        self.boundary_: Any = (
+            ax.contour(self.x, self.y, values, lines, **options) if len(lines) else None
+        )
         if self.points is not None:
             self._draw_points(ax)
-        self.vectors_ = None
-        if self.vectors is not None:
-            self.vectors_: Any = ax.plot(
-                *np.asarray(self.vectors).T,
-                "o",
-                markersize=9,
-                color="black",
-                markerfacecolor="none",
-                linestyle="none",
-            )[0]
+        self.vectors_: Any = _axes.markers(
+            ax, self.vectors, "o", markersize=9, color="black", markerfacecolor="none"
+        )
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

@@ -118,16 +118,9 @@ class ParameterGridDisplay:
         ax = _axes.one(ax, (5.0, 3.6))
         self.cells_: Any = ax.pcolormesh(_edges(self.x), _edges(self.y), self.scores, cmap=cmap)
         ax.figure.colorbar(self.cells_, ax=ax, label="mean score")
-        self.best_ = None
-        if self.best is not None:
-            self.best_: Any = ax.plot(
-                *self.best,
-                "*",
-                markersize=14,
-                color="white",
-                markeredgecolor="black",
-                linestyle="none",
-            )[0]
+        self.best_: Any = _axes.markers(
+            ax, self.best, "*", markersize=14, color="white", markeredgecolor="black"
+        )
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

@@ -151,15 +151,12 @@ class PreImagePathsDisplay:
         self
         """
         ax = _axes.one(ax, (4.4, 4.2))
-        if self.points is not None:
-            ax.plot(*np.asarray(self.points).T, ".", color="0.7", markersize=4, zorder=0)
+        _axes.markers(ax, self.points, ".", color="0.7", markersize=4, zorder=0)
         self.lines_: list[Any] = [
             ax.plot(*path.T, "-", marker=".", markersize=3, linewidth=1.0, color=color)[0]
             for path in np.swapaxes(self.paths, 0, 1)
         ]
-        self.ends_: Any = ax.plot(
-            *self.paths[-1].T, "o", markersize=5, color="black", linestyle="none"
-        )[0]
+        self.ends_: Any = _axes.markers(ax, self.paths[-1], "o", markersize=5, color="black")
         ax.set_aspect("equal")
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

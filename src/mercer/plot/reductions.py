@@ -158,16 +158,17 @@ class ReductionDisplay:
         ax = _axes.one(ax, (4.8, 3.2))
         line = {"marker": "o", "markersize": 3, "label": self.name} | line
         self.line_: Any = ax.plot(self.sizes, self.errors, **line)[0]
-        self.band_ = None
-        if self.spread is not None:
-            self.band_: Any = ax.fill_between(
-                self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25
-            )
-        self.reference_ = None
-        if self.reference is not None:
-            self.reference_: Any = ax.axhline(
-                self.reference, linestyle=":", color=self.line_.get_color(), label="all vectors"
-            )
+        color = self.line_.get_color()
+        self.band_: Any = (
+            None
+            if self.spread is None
+            else ax.fill_between(self.sizes, *self.spread, color=color, alpha=0.25)
+        )
+        self.reference_: Any = (
+            None
+            if self.reference is None
+            else ax.axhline(self.reference, linestyle=":", color=color, label="all vectors")
+        )
         # a logarithmic scale cannot show an error of 0
         positive = bool(np.any(np.asarray(self.errors) > 0))
         ax.set_yscale(self.yscale if positive else "linear")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -73,7 +74,7 @@ class Method:
     """A denoising method; ``stored`` names the arrays that its models keep."""
 
     name: str
-    fit: Callable
+    model: Callable
     denoise: Callable
     grid: Parameters
     stored: tuple[str, ...]
@@ -113,19 +114,19 @@ def load(setting: Setting) -> Data:
 
 def methods(setting: Setting) -> list[Method]:
     """Return the methods: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
+    ridge = partial(RidgeKernelPCA, kernel="rbf", fit_inverse_transform=True)
+    fixed_point = partial(KernelPCA, kernel="rbf", preimage="fixed_point")
 
-    def learned(X, ridge):
-        # the pre-image map is learned by the first call of denoise and needs no components
-        pca = KernelPCA(
+    def learned(ridge):
+        # a learned pre-image needs no components
+        return KernelPCA(
             1, kernel=Gaussian(0.2), preimage=Learned(noise=setting.corrupt, ridge=ridge)
-        ).fit(X)
-        pca.denoise(X[:1])
-        return pca
+        )
 
     return [
-        Method("linear PCA", _linear_pca, _project, setting.linear, ("components_", "mean_")),
-        Method("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _RIDGE),
-        Method("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _KERNEL),
+        Method("linear PCA", PCA, _project, setting.linear, ("components_", "mean_")),
+        Method("scikit-learn KernelPCA", ridge, _project, setting.ridge, _RIDGE),
+        Method("Mercer, fixed point", fixed_point, KernelPCA.denoise, setting.kernel, _KERNEL),
         # the coefficients of the map have the shape of the points
         Method(
             "Mercer, learned",
@@ -155,7 +156,7 @@ def _outcome(method, data):
     start = time.perf_counter()
     parameters = _tune(method, data)
     tuned = time.perf_counter()
-    model = method.fit(data.train, **parameters)
+    model = _fitted(method, data.train, parameters)
     fitted = time.perf_counter()
     images = _denoise(method, model, data.test_noisy)
     done = time.perf_counter()
@@ -164,11 +165,18 @@ def _outcome(method, data):
     return Outcome(method.name, images, error(images, data.test), parameters, model, seconds, size)
 
 
+def _fitted(method, X, parameters):
+    model = method.model(**parameters).fit(X)
+    # the first call of denoise learns a pre-image map, if any
+    method.denoise(model, X[:1])
+    return model
+
+
 def _tune(method, data):
     """Return the parameters of the smallest error on held-out training digits."""
 
     def loss(parameters):
-        model = method.fit(data.fit, **parameters)
+        model = _fitted(method, data.fit, parameters)
         return error(_denoise(method, model, data.held_noisy), data.held)
 
     return min(ParameterGrid(method.grid), key=loss)
@@ -177,20 +185,6 @@ def _tune(method, data):
 def _denoise(method, model, noisy):
     """Return denoised digits, clipped to the range of pixels for every method."""
     return np.clip(method.denoise(model, noisy), 0.0, 1.0)
-
-
-def _linear_pca(X, n_components):
-    return PCA(n_components).fit(X)
-
-
-def _ridge_kernel_pca(X, n_components, gamma, alpha):
-    return RidgeKernelPCA(
-        n_components, kernel="rbf", gamma=gamma, alpha=alpha, fit_inverse_transform=True
-    ).fit(X)
-
-
-def _kernel_pca(X, n_components, gamma):
-    return KernelPCA(n_components, kernel=Gaussian(gamma), preimage="fixed_point").fit(X)
 
 
 def _project(model, noisy):
