@@ -11,9 +11,6 @@ from mercer.kernels.base import Kernel, require_gradient, require_kernel
 from mercer.kernels.pairwise import check_pairwise
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
-# Size of kernel values below which, and above the inverse of which, products of them may not be numbers.
-_SMALL = 1e-60
-
 
 @anywhere
 def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
@@ -130,7 +127,8 @@ def _checked(kernel, X, y):
 def of_moderate_size(kernel: Kernel, X: PointsLike) -> Kernel:
     """Return a multiple of a kernel with k(x, x) of size 1 where products of its values overflow or underflow."""
     size = float(np.abs(as_float64(Gram(kernel, X).diagonal())).max())
-    return kernel if not size or _SMALL < size < 1 / _SMALL else float(1 / size) * kernel
+    # products of smaller or larger values may not be numbers
+    return kernel if not size or 1e-60 < size < 1e60 else float(1 / size) * kernel
 
 
 def _cosine(M, a, columns, kernel, X):

@@ -26,19 +26,15 @@ from mercer._compute.threads import serial_blas
 from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.pairwise import check_pairwise
-from mercer.learning.aligned import aligned_weights
 from mercer.learning.candidates import chosen_shares
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights, matrices_of
-from mercer.learning.weighted import weighted_sum
+from mercer.learning.weights import aligned_weights, weighted_sum
 from mercer.linalg.convexity import convexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Options
 
 METHODS = ("loo", "alignment", "svm")
-# Largest violation of the support vector machines as a share of the tolerance of the gap. Their own gaps are up to n C
-# times as large, and would hide the effect of small steps of the weights.
-_VIOLATION = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +298,8 @@ def _convexities(kernels, points, memory):
 def _objective(kernels, points, codes, C, tol, memory):
     """Return the objective as a function of the shares of kernels scaled to variance 1."""
     matrices = matrices_of(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
-    options = Options(_VIOLATION * tol, budget=parse_memory(memory))
+    # gaps of the machines are up to n C times their violation, and would hide the effect of small steps of the weights
+    options = Options(1e-4 * tol, budget=parse_memory(memory))
     return Objective(matrices, np.bincount(codes), C, options)
 
 

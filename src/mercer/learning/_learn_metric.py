@@ -22,11 +22,6 @@ from mercer.kernels.base import require_gradient
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.shorthand import kernel_of, with_kernel
 
-# Largest number of metrics; a larger one is a mistake, and would take days.
-_MOST_FITS = 1000
-# Eigenvalues below this share of the largest count as 0.
-_RANK = 1e-12
-
 
 def learn_metric(
     estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *, power: float = 1.0
@@ -87,7 +82,8 @@ def learn_metric(
     >>> np.diag(model.kernel.A @ model.kernel.A).round(1)
     array([5., 0., 0., 0., 0.])
     """
-    check_integer("n_iter", n_iter, most=_MOST_FITS)
+    # a larger number is a mistake, and would take days
+    check_integer("n_iter", n_iter, most=1000)
     check_positive("power", power)
     if isinstance(estimator, type) or not (
         hasattr(estimator, "kernel") and hasattr(estimator, "predict")
@@ -151,5 +147,5 @@ def _metric_root(M, power):
     """Return the symmetric root of the power of a positive semidefinite matrix, scaled such that its trace is d."""
     values, vectors = scipy.linalg.eigh(M)
     # rounding makes values of 0 negative or positive, which a small power would enlarge
-    scaled = np.where(values > _RANK * values[-1], values / values[-1], 0) ** power
+    scaled = np.where(values > 1e-12 * values[-1], values / values[-1], 0) ** power
     return (vectors * np.sqrt(scaled * (len(M) / scaled.sum()))) @ vectors.T

@@ -10,8 +10,8 @@ from mercer._compute.points import count_points, take_points
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first, rounding
-from mercer.learning.members import COMPARED, RIDGES, least, stack_weights
-from mercer.learning.weighted import weighted_sum
+from mercer.learning.members import COMPARED, RIDGES, least
+from mercer.learning.weights import stack_weights, weighted_sum
 from mercer.linalg.convexity import convexity
 from mercer.linalg.leave_one_out import leave_one_out
 

@@ -13,9 +13,6 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.linalg.operators import epsilon
 
-# Centred values below this many roundings of the kernel values count as 0.
-_ROUNDINGS = 64
-
 
 def target_columns(y: ArrayLike, n: int) -> Array:
     """Return centred columns (n, c) of size at most 1: one for each class, or the values of a regression."""
@@ -98,7 +95,7 @@ def variance(gram: Gram, K: Gram | Array) -> float:
 
 def rounding(gram: Gram) -> float:
     """Return the size up to which centred values of a kernel matrix are rounding."""
-    return _ROUNDINGS * epsilon(gram) * float(np.abs(as_float64(gram.diagonal())).max())
+    return 64 * epsilon(gram) * float(np.abs(as_float64(gram.diagonal())).max())
 
 
 def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> tuple[Array, Array]:

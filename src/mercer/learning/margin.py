@@ -16,25 +16,11 @@ from mercer._compute.threads import run_on_rows, run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first, variance, variances
-from mercer.learning.weighted import weighted_sum
+from mercer.learning.weights import weighted_sum
 from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.pairs import Subproblems, subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
-
-# Shares below this one are 0.
-_LEAST = 1e-6
-# Coefficients within this share of C of a bound count as being at it.
-_AT_BOUND = 1e-9
-# Ridges relative to the mean diagonal: of the free variables' kernel matrix, and of the Hessian.
-_JITTER = 1e-10
-_RIDGE = 1e-8
-# Weight of the constraint that shares sum to 1 in a least-squares problem, relative to its largest entry.
-_HEAVY = 1e3
-# A step is shortened by this factor until it gains this share of what the slope promises, or is too short.
-_SHORTER = 1 / 3
-_GAIN = 1e-2
-_SHORTEST = 1e-3
 
 
 class Stored:
@@ -184,12 +170,12 @@ class Objective:
         H = np.zeros((len(point.shares),) * 2)
         for m, (each, found) in enumerate(zip(self.binary, point.solutions, strict=True)):
             size = np.abs(found.coef)
-            free = each.points[(size > _AT_BOUND * self.C) & (size < (1 - _AT_BOUND) * self.C)]
+            free = each.points[(size > 0) & (size < self.C)]
             if len(free) < 2:
                 continue
             V = point.products[:, free, m].T
             K = beside_first(point.rows.square(free))
-            K = K + _JITTER * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
+            K = K + 1e-10 * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
             with threaded_blas(len(K) ** 3 / 3):
                 solved = scipy.linalg.cho_solve(
                     scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))])
@@ -228,23 +214,25 @@ def _step(objective, point):
     change = target - point.shares
     gain = float(point.slope @ change)
     length = 1.0
-    while length >= _SHORTEST:
+    while length >= 1e-3:
         shares = point.shares + length * change
-        shares = np.where(shares < _LEAST, 0, shares)
+        shares = np.where(shares < 1e-6, 0, shares)
         found = objective(shares / shares.sum(), point.duals)
-        if found.primal <= point.primal + _GAIN * length * gain and found.primal < point.primal:
+        # a share of what the slope promises
+        if found.primal <= point.primal + 1e-2 * length * gain and found.primal < point.primal:
             return found
-        length *= _SHORTER
+        length /= 3
     return None
 
 
 def _model_minimum(H, slope, shares):
     """Return the shares on the simplex that minimise slope's + s'Hs / 2, s the change of shares."""
-    ridge = _RIDGE * (np.trace(H) / len(H) + np.abs(slope).max())
+    ridge = 1e-8 * (np.trace(H) / len(H) + np.abs(slope).max())
     values, vectors = scipy.linalg.eigh(H)
     roots = np.sqrt(np.maximum(values, 0) + ridge)
     A = roots[:, None] * vectors.T
     b = A @ shares - vectors.T @ slope / roots
-    heavy = _HEAVY * np.abs(A).max()
+    # the weight of the constraint that shares sum to 1
+    heavy = 1e3 * np.abs(A).max()
     found, _ = nnls(np.vstack([A, np.full(len(H), heavy)]), np.append(b, heavy))
     return found / found.sum()

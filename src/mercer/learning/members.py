@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.optimize
 from scipy.spatial.distance import cdist
 
 from mercer._common import Array, notify
@@ -19,6 +18,7 @@ from mercer.kernels import Laplacian, Mapped, Matern
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows
 from mercer.learning.tuning import Scales, Tuning, likely_scales
+from mercer.learning.weights import stack_weights
 from mercer.linalg.leave_one_out import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
@@ -42,14 +42,11 @@ _ITERATIONS = 2
 # Most members of a stack, and their least weight.
 _MEMBERS = 5
 _LEAST_WEIGHT = 0.01
-# Ridge of the weights of a stack, as a share of the sum of squares of the targets.
-_STACK_RIDGE = 1e-3
 # Factors of the ridge and of the bandwidth in a pattern search, and their bounds.
 _FACTORS = np.log([4.0, 2.0])
 _BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
-# Rows whose mean distance is a unit; share of the largest direction of a metric that all have.
+# Rows whose mean distance is a unit.
 _SAMPLE = 400
-_FLAT = 1e-10
 
 
 class Rows(NamedTuple):
@@ -273,18 +270,6 @@ def _stacked(members, rows, first):
     return Stack([members[i].member for i in kept], weights[kept], predictions, judged)
 
 
-def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Array:
-    """Return the nonnegative weights of several leave-one-out predictions (n, p) of Y by least squares."""
-    root = np.sqrt(weights)[:, None]
-    P = np.stack([(root * each).ravel() for each in predictions], axis=1)
-    targets = (root * Y).ravel()
-    # predictions of almost 0 would have huge weights
-    ridge = np.sqrt(_STACK_RIDGE * (targets @ targets)) * np.eye(len(predictions))
-    return scipy.optimize.nnls(
-        np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions)))
-    )[0]
-
-
 def _refined(member, rows, moves, first=0, start=None):
     """Return a member with the ridge and bandwidth of small leave-one-out error, by a pattern search from ``start``."""
     matrices = {}
@@ -349,7 +334,8 @@ def _turned(fitted, rows, places):
     if not values[-1] > 0:
         # constant predictions have no direction
         return member
-    root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + _FLAT)) @ axes.T
+    # all directions have a small share
+    root = (axes * np.sqrt(np.maximum(values, 0) / values[-1] + 1e-10)) @ axes.T
     turned = replace(member, metric=root, kind="matrix", curvature=None)
     before, after = (_mean_distance(each.kernel, each.image(rows.X)) for each in (member, turned))
     return replace(turned, metric=root * (before / after))

@@ -10,9 +10,6 @@ from mercer._common import Array
 
 # Largest change of a variable in one step.
 _FARTHEST = 2.0
-# Share of the expected decrease that a step must reach; smallest share of a step before rounding ends the search.
-_SUFFICIENT = 1e-4
-_SHORTEST = 1e-6
 # Least curvature along a step, as a share of the estimated one, with which the estimate is updated.
 _DAMPED = 0.2
 
@@ -49,11 +46,12 @@ def minimise(
             return Minimum(x, value, step, H)
         share = 1.0
         found = function(x + move)
-        while not found[0] <= value - _SUFFICIENT * share * expected:
+        while not found[0] <= value - 1e-4 * share * expected:
             # minimum of the parabola with the slope here and both values
             rise = found[0] - value + share * expected
             share *= np.clip(share * expected / (2 * rise), 0.1, 0.5) if np.isfinite(rise) else 0.1
-            if share < _SHORTEST:
+            if share < 1e-6:
+                # rounding of the values decides
                 return Minimum(x, value, step, H)
             found = function(x + share * move)
         H = _updated(H, share * move, found[1] - slopes)

@@ -11,9 +11,8 @@ from mercer.learning.centred import beside_first
 from mercer.solvers.svm import Dual, Options, solve_dual
 from mercer.solvers.svm.pairs import subproblems
 
-# Slope of the smoothed step, and the largest violation of the support vector machines.
+# Slope of the smoothed step.
 _SLOPE = 5.0
-_TOL = 1e-5
 
 
 def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tuple[float, Array]:
@@ -43,7 +42,7 @@ def _pair(kernel, points, y, C):
     """Return the smoothed span rule of a pair, its gradient in the kernel values of the support vectors, and those."""
     n = len(y)
     zeros = np.zeros(len(y))
-    options = Options(_TOL)
+    options = Options(1e-5)
     lower = np.where(y < 0, -np.inf, 0)
     upper = np.where(y > 0, np.inf, 0)
     dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))

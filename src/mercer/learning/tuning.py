@@ -38,9 +38,8 @@ _MATRICES = {"marginal_likelihood": 1.7, "loo": 4.2}
 # Steps that are typical, and their operations for n^3.
 _SEARCH = 20
 _FLOPS = {"marginal_likelihood": 22.0, "loo": 60.0}
-# Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
+# Bound of the logarithms of the scales, and of the ridge as a share of the mean of k(x, x).
 _RANGE = np.log(1e5)
-_LEAST = 1e-6
 # The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
 _POWERS = {
     Gaussian: ("gamma", 2),
@@ -53,10 +52,8 @@ _POWERS = {
 _SMALLEST = 1e-145
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
-# Relative change of the objective below which steps end, and in float32.
+# Relative change of the objective below which steps end.
 _PRECISION = 1e-8
-_SINGLE = 1e-5
-_EPS = np.finfo(np.float32).eps
 # Points of a first search, and steps from each start.
 _FEW = 500
 _FIRST = 5
@@ -183,7 +180,7 @@ def tune_ridge(
         )
     X = as_dense_rows(X, "X")
     # below, rounding of kernel values decides
-    least = np.log(max(_LEAST, _ROUNDINGS * np.finfo(X.dtype).eps))
+    least = np.log(max(1e-6, _ROUNDINGS * np.finfo(X.dtype).eps))
     X = X.astype(np.float64)
     refuse_large("X", X)
     X, Y, w = _distinct(X, as_float64(Y), weights)
@@ -255,7 +252,9 @@ def likely_scales(kernel: Kernel, rows: Any, first: Scales, tuning: Tuning) -> S
     computed in float32, whose rounding of kernel values is below the least ridge.
     """
     X, Y, w = (np.float32(each) for each in rows)
-    bounds = [(-_RANGE, _RANGE)] * len(first.scales) + [(np.log(_ROUNDINGS * _EPS), _RANGE)]
+    bounds = [(-_RANGE, _RANGE)] * len(first.scales) + [
+        (np.log(_ROUNDINGS * np.finfo(X.dtype).eps), _RANGE)
+    ]
     start = np.log(np.append(first.scales, first.ridge)).clip(*np.transpose(bounds))
     H = _CURVED * np.eye(len(start)) if first.curvature is None else first.curvature
 
@@ -269,7 +268,7 @@ def likely_scales(kernel: Kernel, rows: Any, first: Scales, tuning: Tuning) -> S
         penalty, slopes = tuning.penalty(moved[:-1])
         return value + penalty, np.append(_by_scales(kernel, U, weights) + slopes, by_ridge)
 
-    found = minimise(objective, start, len(X) * H, bounds, _SINGLE, tuning.max_steps)
+    found = minimise(objective, start, len(X) * H, bounds, 1e-5, tuning.max_steps)
     *scales, ridge = np.exp(found.x)
     return Scales(np.array(scales), float(ridge), found.H / len(X))
 

@@ -1,11 +1,12 @@
-"""Weights by alignment are the exact minimum of their quadratic programme."""
+"""Weights by alignment are the exact minimum of their quadratic programme; a weighted sum is an ordinary kernel."""
 
 import itertools
 
 import numpy as np
 import pytest
 
-from mercer.learning.aligned import aligned_weights
+import mercer as mc
+from mercer.learning.weights import aligned_weights, weighted_sum
 
 
 def programme(seed, p=5, rank=8):
@@ -57,3 +58,11 @@ def test_equal_kernels_share_their_weight():
 
 def test_no_kernel_that_disagrees_gets_a_weight():
     np.testing.assert_array_equal(aligned_weights(np.eye(2), np.array([1.0, -1.0]))[1:], [0.0])
+
+
+def test_the_sum_has_the_weighted_values_and_drops_kernels_of_weight_0():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    kernels = [mc.Gaussian(1.0), mc.Linear(), mc.Polynomial(2)]
+    kernel = weighted_sum(kernels, np.array([2.0, 0.0, 0.5]))
+    assert kernel == 2.0 * kernels[0] + 0.5 * kernels[2]
+    np.testing.assert_allclose(kernel(X), 2 * kernels[0](X) + 0.5 * kernels[2](X))
