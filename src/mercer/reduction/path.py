@@ -17,8 +17,6 @@ from mercer.reduction.subset import gram
 _STEP = 0.7
 # Ratio of the last penalty to the first.
 _LAST = 1e-7
-# Bisection ends at this ratio of two penalties.
-_NEAR = 1 + 1e-5
 
 
 def sparse_path(
@@ -35,11 +33,8 @@ def sparse_path(
     )
 
 
-def solution(
-    problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any] | None = None
-) -> Array:
+def solution(problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any]) -> Array:
     """Return the largest penalty term of each point (n,) over the problems; ``coefs`` is a start, then the solution."""
-    coefs = [None] * len(problems) if coefs is None else coefs
     for i, problem in enumerate(problems):
         coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
     return np.max(
@@ -86,8 +81,9 @@ def path(
         if np.count_nonzero(terms) > n_vectors:
             terms, beyond = _bisected(solve, penalty, smaller, terms, n_vectors)
         if np.count_nonzero(terms) > len(before):
-            yield from growing(target, before, terms)
-            before = _ordered(before, terms)
+            for stage in growing(target, before, terms):
+                before = stage.rows
+                yield stage
         if beyond is not None:
             yield from (
                 stage for stage in growing(target, before, beyond) if len(stage.rows) <= n_vectors
@@ -99,7 +95,7 @@ def path(
 def _bisected(solve, penalty, smaller, beyond, n_vectors):
     """Return the terms just above and just below the penalty at which the support exceeds ``n_vectors``."""
     inside = np.zeros_like(beyond)
-    while penalty > _NEAR * smaller and np.count_nonzero(inside) < n_vectors:
+    while penalty > (1 + 1e-5) * smaller and np.count_nonzero(inside) < n_vectors:
         middle = np.sqrt(penalty * smaller)
         terms = solve(middle)
         if np.count_nonzero(terms) > n_vectors:
@@ -111,21 +107,11 @@ def _bisected(solve, penalty, smaller, beyond, n_vectors):
     return inside, beyond
 
 
-def _entering(before, terms):
-    """Return the points that enter a support, the largest term first."""
-    new = np.setdiff1d(np.flatnonzero(terms), before)
-    return new[np.argsort(-terms[new], kind="stable")]
-
-
-def _ordered(before, terms):
-    """Return a support: the points kept from the one before, then those that enter."""
-    return np.concatenate([before[terms[before] > 0], _entering(before, terms)])
-
-
 def growing(target: Target, before: Array, terms: Array) -> Iterator[Any]:
     """Yield sets that grow from one support to another, which comes last; the largest term enters first."""
-    rows = np.concatenate([before, _entering(before, terms)])
-    last = _ordered(before, terms)
+    new = np.setdiff1d(np.flatnonzero(terms), before)
+    rows = np.concatenate([before, new[np.argsort(-terms[new], kind="stable")]])
+    last = rows[terms[rows] > 0]
     for size in range(len(before) + 1, len(last)):
         yield Stage(target.points, rows[:size])
     yield Stage(target.points, last)
