@@ -52,7 +52,6 @@ INTERNALS = [
         "_tm",
         "the processor that code is optimised for",
     ),
-    (cpu.CPUContext, "get_abi_sizeof", "sizes of types, asked once"),
     (cpu.CPUContext, "insert_user_function", "calls of parts"),
     (cpu.CPUContext, "nrt", "counts of references"),
     (context.NRTContext, "get_meminfos", "counts of references"),

@@ -31,7 +31,6 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
-from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
 from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
@@ -124,7 +123,6 @@ class _Short(Compiler):
         state.library = self.library_class(context.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         state.typingctx = _Remembering(state.typingctx)
-        context.get_abi_sizeof = functools.partial(_size, cpu_target.target_context)
         context.nrt = _References(context, context.enable_nrt)
         unused = {WithLifting, InlineInlinables, InlineOverloads}
         if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
@@ -262,12 +260,6 @@ class _Part(_Short):
 
 
 # --- instructions -----------------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=4096)
-def _size(context, kind):
-    """Return the size of a type of LLVM, which Numba asks of LLVM for each variable."""
-    return context.get_abi_sizeof(kind)
 
 
 class _References(NRTContext):
