@@ -35,7 +35,6 @@ LIMITS = {
     "least_memory": ("mercer.least_squares", ("SMALL_MEMORY",)),
     "preimages": ("mercer.maps.coordinates", ("ROWS",)),
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
-    "vote_values": ("mercer.estimators.kernel_perceptron", ("_VOTES",)),
     "pair_values": ("mercer.estimators._classifier", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
     "sample_rows": ("mercer.estimators._blocks", ("_SAMPLE",)),

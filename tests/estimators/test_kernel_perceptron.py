@@ -77,12 +77,12 @@ def test_batches_number_their_examples_one_after_another(moons):
     assert model.margin_[0] == pytest.approx(signed.min() / model.expansion_.norms()[0])
 
 
-def test_votes_in_blocks_equal_votes_at_once(moons, limits):
+def test_votes_in_blocks_equal_votes_at_once(moons, costs):
     X, y = moons
     model = KernelPerceptron(mc.Gaussian(5.0), voted=True).fit(X, y)
     whole = model.decision_function(X)
     assert np.abs(whole).max() <= 1
-    limits(vote_values=100)
+    costs(BLOCK=100)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-14)
 
 

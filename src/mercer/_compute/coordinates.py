@@ -5,14 +5,13 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import REORDER
+from mercer._compute.costs import ROWS_OF_TASK
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import parameters, within_range
 from mercer._compute.profile_loop import compile_profile, loops_of_formulas
 from mercer._compute.threads import run_on_rows
 
-# Rows of a task.
-_ROWS = 16
 # Terms that are added before they are added to the sum, which rounds less often.
 TERMS = 32
 
@@ -30,7 +29,7 @@ def values(kernel, X, Z, order=0):
         sums(X[rows], columns, block)
         profile(block, block, block, 0, given)
 
-    run_on_rows(fill, len(X), _ROWS)
+    run_on_rows(fill, len(X), ROWS_OF_TASK)
     return out
 
 
@@ -40,7 +39,7 @@ def gradient(term, X, Z, W):
     columns = np.ascontiguousarray(Z.T)
     loop = _gradient_loop(term, 1)
     W = np.ascontiguousarray(W, X.dtype)
-    run_on_rows(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X), _ROWS)
+    run_on_rows(lambda rows: loop(X[rows], columns, W[rows], out[rows]), len(X), ROWS_OF_TASK)
     return out
 
 

@@ -56,10 +56,9 @@ MOST_COLUMNS = 48
 
 # Order of a matrix up to which a fit factors it to prove that it is positive semidefinite: 10 ms.
 PROVED = 600
-# Largest share of the time of a fit that the factor of a larger matrix may take.
-PROOF = 0.15
-# Operations of a factor in the time that a step of a support vector solver takes for each variable, 4 ns.
-STEP = 80
+# Operations of the factor of a larger matrix for each step and variable of a support vector solver at most: 15 % of its
+# time, since a step takes 4 ns, as long as 80 operations, for each variable.
+PROOF = 12
 
 # --- threads ----------------------------------------------------------------------------------------------------------
 
@@ -190,7 +189,7 @@ DENSE_ENTRIES = 1 << 18
 ROWS_TILE = 1 << 16
 # Kernel values of a tile of a product of rows that no matrix product computes, for the same reason.
 ROWS_PRODUCT = 1 << 20
-# Rows of a task: sparse ones, and those whose squared distances are kept.
+# Rows of a task: sparse ones, those whose squared distances are kept, and those of sums over coordinates.
 ROWS_OF_TASK = 64
 # Rows of a task of a product.
 PRODUCT_ROWS = 128

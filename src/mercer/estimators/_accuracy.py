@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
+from mercer._compute.costs import TOGETHER_VARIABLES
 from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
 from mercer._compute.profile import at_zero, evaluate_profile
 from mercer.estimators._base import exact_vectors
@@ -24,8 +25,6 @@ from mercer.solvers.svm.dual import Dual, Solution, groups
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance, or the gap by more
 # than this share of the largest that passes.
 _NOTICED = 0.1
-# Variables of several duals whose errors are bounded at a time.
-_LONGEST = 1 << 16
 # Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
@@ -73,10 +72,11 @@ class Solved:
     @property
     def parts(self) -> list[tuple[Dual, Solution]]:
         """Duals and solutions in groups, whose temporary arrays are a small part of those of many duals."""
-        if len(self.solutions.coef) <= _LONGEST:
+        if len(self.solutions.coef) <= TOGETHER_VARIABLES:
             return [(self.duals, self.solutions)]
         return [
-            (self.duals[some], self.solutions[some]) for some in groups(self.duals.stops, _LONGEST)
+            (self.duals[some], self.solutions[some])
+            for some in groups(self.duals.stops, TOGETHER_VARIABLES)
         ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import PROOF, STEP
+from mercer._compute.costs import PROOF
 from mercer._compute.points import Points
 from mercer.estimators._scales import require_bound
 from mercer.kernels.base import size_of_values, validated
@@ -56,7 +56,7 @@ class Problem:
     def convexity_after(self, n_iter: int) -> Convexity:
         """Whether the duals are convex; a proof, n^3 / 3 operations, is tried where this is a small part of steps."""
         n = len(self.rows)
-        return self.convexity if n**3 / 3 <= PROOF * STEP * n * n_iter else self.sampled_convexity
+        return self.convexity if n**3 / 3 <= PROOF * n * n_iter else self.sampled_convexity
 
     @cached_property
     def convexity(self) -> Convexity:

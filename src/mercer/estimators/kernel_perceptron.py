@@ -19,9 +19,9 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import blocks, parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator, exact_vectors, refuse_weights, require_fitted
+from mercer.estimators._base import KernelEstimator, refuse_weights
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import adds, fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels
@@ -32,9 +32,6 @@ from mercer.kernels.shorthand import KernelLike
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
 from mercer.solvers._certify import Residuals
-
-# Kernel values of a block of points that votes are computed for.
-_VOTES = 2**22
 
 
 @storable_estimator
@@ -323,19 +320,16 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)
         signs = np.column_stack(_signs(as_labels(points, y, "KernelPerceptron"), self.classes_))
-        vectors = take_points(points, self.support_)
-        require_fitted(self, vectors, self.expansion_.points)
-        w = exact_vectors(kernel, vectors, self.expansion_.coef)
+        w = self._exact(kernel, take_points(points, self.support_))
         values = self._votes(w, points) if self.voted else w(points)
         return Residuals(np.mean(signs * values <= 0, axis=0))
 
     def _votes(self, w, X):
         phi = features(w.kernel, w.points)
         most = max(1, *(len(run.rows) for run in self.mistakes_))
-        step = max(1, _VOTES // most)
-        blocks = (phi(take_points(X, slice(i, i + step))) for i in range(0, count_points(X), step))
+        parts = (phi(take_points(X, rows)) for rows in blocks(count_points(X), most))
         return np.concatenate(
-            [np.column_stack([perceptron.votes(K, run) for run in self.mistakes_]) for K in blocks]
+            [np.column_stack([perceptron.votes(K, run) for run in self.mistakes_]) for K in parts]
         )
 
 
