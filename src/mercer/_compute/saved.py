@@ -61,9 +61,14 @@ class Saved:
             "of the fit that wrote it, or another path."
         )
 
+    @property
+    def due(self) -> bool:
+        """Whether there is a file, and the last state in it is old."""
+        return self._file is not None and self._file.is_due()
+
     def write(self, state: dict[str, Array]) -> None:
         """Write a state if the last one is old."""
-        if self._file is not None and self._file.is_due():
+        if self.due:
             self._file.write(self._solve, state)
 
     def end(self) -> None:

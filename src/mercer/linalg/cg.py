@@ -1,7 +1,7 @@
 """Preconditioned conjugate gradients for several right-hand sides, and a preconditioner."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,12 @@ def solve(
     norms = _norms(B)
     target = tol * norms
     saved = Saved(f"conjugate gradients of order {len(B)}")
-    images = _Images(operator, precondition, len(B))
+    # computed when a file needs them
+    images = cache(partial(_images, operator, precondition, len(B)))
     start = _start(B, precondition, target)
-    X, R, P, rz, active, steps = start if saved.state is None else _resumed(saved, B, images, start)
+    X, R, P, rz, active, steps = (
+        start if saved.state is None else _resumed(saved, operator, B, images(), start)
+    )
     stopped = False
     while len(active) and steps < max_iter and not stopped:
         steps += 1
@@ -61,8 +64,9 @@ def solve(
         rz[active] = new
         residual = float(np.max(left / np.where(norms > 0, norms, 1.0)))
         stopped = notify("conjugate gradients", unsolved=len(active), residual=residual)
-        state = X, R, P, rz, active, np.array(steps)
-        saved.write(dict(zip(_STATE, state, strict=True)) | {"B": B, "images": images})
+        if saved.due:
+            state = X, R, P, rz, active, np.array(steps)
+            saved.write(dict(zip(_STATE, state, strict=True)) | {"B": B, "images": images()})
     if not stopped:
         saved.end()
     return X, steps
@@ -75,30 +79,13 @@ def _start(B, precondition, target):
     return np.zeros_like(B), R, P, _dots(R, P), np.flatnonzero(_norms(R) > target), 0
 
 
-class _Images:
-    """The images (n, 2) of a random vector under an operator and a preconditioner, computed when a file needs them."""
-
-    def __init__(self, operator: Operator, precondition: Callable[[Array], Array], n: int) -> None:
-        self._operator = operator
-        self._precondition = precondition
-        self._n = n
-        # an operator without a type may have values in float32
-        exact = "float64" in str(getattr(operator, "dtype", None))
-        # the inverse in a preconditioner multiplies rounding
-        self.tolerances = np.array(
-            [np.finfo(np.float64 if exact else np.float32).eps ** 0.5, INACCURATE]
-        )
-
-    @cached_property
-    def _values(self):
-        v = np.random.default_rng(0).standard_normal((self._n, 1))
-        return np.hstack([self._operator @ v, self._precondition(v)])
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        return self._values
+def _images(operator, precondition, n):
+    """Return the images (n, 2) of a random vector under an operator and a preconditioner."""
+    v = np.random.default_rng(0).standard_normal((n, 1))
+    return np.hstack([operator @ v, precondition(v)])
 
 
-def _resumed(saved, B, images, start):
+def _resumed(saved, operator, B, images, start):
     """Return a saved state of the system: another machine or number of threads changes only the last digits."""
     with saved.resuming():
         state = [saved.state[name] for name in _STATE]
@@ -111,10 +98,11 @@ def _resumed(saved, B, images, start):
         X, R, P, rz, active, steps = state
         saved.require(X.shape == R.shape == P.shape == B.shape and rz.shape == B.shape[1:])
         saved.require(bool(np.isin(active, np.arange(len(rz))).all()))
-        for name, own, same in (
-            ("B", B, images.tolerances[0]),
-            ("images", np.asarray(images), images.tolerances),
-        ):
+        # an operator without a type may have values in float32
+        exact = "float64" in str(getattr(operator, "dtype", None))
+        rounding = np.finfo(np.float64 if exact else np.float32).eps ** 0.5
+        # the inverse in a preconditioner multiplies rounding
+        for name, own, same in (("B", B, rounding), ("images", images, [rounding, INACCURATE])):
             saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
         return X, R, P, rz, active, int(steps)
 
