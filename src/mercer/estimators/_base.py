@@ -272,6 +272,13 @@ class KernelEstimator(Model):
         kept = np.flatnonzero(weights)
         return kernel, take_points(points, kept), weights[kept]
 
+    def _exact(self, kernel, points=None):
+        """Return ``expansion_`` in float64, over training points if these are given and its points."""
+        psi = self.expansion_
+        if points is not None:
+            require_fitted(self, points, psi.points)
+        return exact_vectors(kernel, psi.points if points is None else points, psi.coef)
+
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
         kind = kernel.tags.points

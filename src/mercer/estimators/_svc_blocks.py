@@ -15,13 +15,14 @@ from mercer._compute.points import widened
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.distributed.blocks import Blocks
-from mercer.estimators._base import exact_vectors, require_rows
+from mercer.estimators._base import require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._model import Model
 from mercer.estimators._rows import as_labels
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
+from mercer.linalg.operators import in_float64
 from mercer.solvers._certify import Certificate, certify, total
 from mercer.solvers.svm import certificate, pairs
 
@@ -208,10 +209,9 @@ def outside_of(
     fitted: Model, factors: Array, blocks: Blocks, columns: Columns, rows: Array
 ) -> Outside:
     """Return what a classifier over some rows leaves out of the others."""
-    normals = fitted.expansion_
+    normals = in_float64(fitted.expansion_)
     numbers = columns.numbers
     numbers[rows] = -1
-    normals = exact_vectors(normals.kernel, normals.points, normals.coef)
     intercept = np.asarray(fitted.intercept_, np.float64)
     least = _OUTSIDE * fitted.tol
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)

@@ -21,7 +21,7 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer, exact_vectors, require_fitted
+from mercer.estimators._base import KernelTransformer
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, storable_estimator
@@ -189,11 +189,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
         self._require_fitted_classes(y[kept])
         points = take_points(points, kept)
         over_landmarks = hasattr(self, "trace_error_")
-        if not over_landmarks:
-            require_fitted(self, points, self.expansion_.points)
-        psi = exact_vectors(
-            kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef
-        )
+        psi = self._exact(kernel, None if over_landmarks else points)
         arrays = (self.intercept_, self.eigenvalues_, self.means_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]

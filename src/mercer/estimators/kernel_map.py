@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
+from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._landmarks import chosen_landmarks
 from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
@@ -270,11 +270,7 @@ class KernelMap(CoordinateTransformer):
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
         own = not (hasattr(self, "trace_error_") or extended)
-        if own:
-            require_fitted(self, points, self.expansion_.points)
-        axes = exact_vectors(
-            kernel, points if own else self.expansion_.points, self.expansion_.coef
-        )
+        axes = self._exact(kernel, points if own else None)
         if extended:
             return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
         if own:

@@ -14,7 +14,7 @@ from mercer._common import Array, ArrayLike, PointsLike, check_integer
 from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
-from mercer.estimators._base import CoordinateTransformer, exact_vectors, require_fitted
+from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
@@ -419,13 +419,12 @@ class KernelPCA(CoordinateTransformer):
         kernel, points, weights = self._weighted_points(X, sample_weight)
         if not hasattr(self, "eigenvectors_"):
             scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
-            axes = exact_vectors(kernel, self.expansion_.points, self.expansion_.coef * scale)
+            axes = self._exact(kernel) * scale
             intercept = self.intercept_ * scale
             return Residuals(
                 residuals.of_projections(axes, intercept, points, self.eigenvalues_, weights)
             )
-        require_fitted(self, points, self.expansion_.points)
-        psi = exact_vectors(kernel, points, self.expansion_.coef)
+        psi = self._exact(kernel, points)
         V, values = (
             np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_)
         )

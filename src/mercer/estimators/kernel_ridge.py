@@ -33,7 +33,7 @@ from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_p
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator, exact_vectors, require_fitted
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._blocks import column_of, training_blocks
 from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._landmarks import chosen_landmarks, landmark_features
@@ -553,26 +553,27 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             prior variance.
         """
         X = self._new_points(X)
-        if "posterior_" in vars(self):
-            return ridge.variance(self.posterior_, X, self._border(self.posterior_))
-        alphas, _, targets, _ = self._of_fit()
-        if np.ndim(alphas) > 0:
-            if targets is None:
-                raise AttributeError(
-                    "variances over landmarks need one alpha for all targets; fit a model for each target."
-                )
-            distinct, which = np.unique(alphas, return_inverse=True)
-            found = [self._variance_of(each, X) for each in distinct.tolist()]
-            return np.stack(found, axis=1)[:, which]
-        posterior = self._posterior()
+        state = vars(self)
+        posterior = state.get("posterior_")
+        if posterior is None:
+            alphas, _, targets, _ = self._of_fit()
+            if np.ndim(alphas) > 0:
+                if targets is None:
+                    raise AttributeError(
+                        "variances over landmarks need one alpha for all targets; fit a model for each target."
+                    )
+                distinct, which = np.unique(alphas, return_inverse=True)
+                found = [self._variance_of(each, X) for each in distinct.tolist()]
+                return np.stack(found, axis=1)[:, which]
+            posterior = self._posterior()
         found = ridge.variance(posterior, X, self._border(posterior))
-        # points that are refused leave the model unchanged; an assignment clears what was prepared
-        self.posterior_ = posterior
+        # points that are refused leave the model unchanged
+        state["posterior_"] = posterior
         return found
 
     def _variance_of(self, alpha, points):
         """Return the variance (n,) of targets with this alpha, one of several."""
-        posterior = prepared(self, f"posterior {alpha}", lambda: self._posterior_of(alpha))
+        posterior = prepared(self, f"posterior {alpha}", lambda: self._posterior(alpha))
         return ridge.variance(posterior, points, self._border(posterior, alpha))
 
     @cached_property
@@ -594,20 +595,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         whole = targets is not None and len(targets) == self.expansion_.shape[0]
         return alpha, memory, targets if whole else None, weights
 
-    def _spans_all(self):
-        """Return whether all training points span the model: a fit over landmarks keeps no targets."""
-        return not hasattr(self, "_asked") or self._of_fit()[2] is not None
-
-    def _posterior(self):
-        alpha = self._of_fit()[0]
+    def _posterior(self, alpha=None):
+        """Return the vectors of the posterior of an alpha, that of the fit if None."""
+        given, memory, targets, weights = self._of_fit()
+        alpha = given if alpha is None else alpha
         if np.ndim(alpha) > 0:
             raise AttributeError(
                 "covariances and leave-one-out residuals need one alpha for all targets; fit a model for each target."
             )
-        return self._posterior_of(alpha)
-
-    def _posterior_of(self, alpha):
-        _, memory, targets, weights = self._of_fit()
         if targets is None:
             ridge.require_posterior(self.expansion_.shape[0], memory)
         phi = features(self.kernel_, self.expansion_.points)
@@ -731,14 +726,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)
-        every = self.expansion_.shape[0] == count_points(points) and self._spans_all()
-        if every:
-            require_fitted(self, points, self.expansion_.points)
-        own = points if every else self.expansion_.points
-        psi = exact_vectors(kernel, own, self.expansion_.coef)
+        # a fit over landmarks keeps no targets
+        every = self.expansion_.shape[0] == count_points(points) and (
+            not hasattr(self, "_asked") or self._of_fit()[2] is not None
+        )
+        psi = self._exact(kernel, points if every else None)
         # zeros, unless the user gave others
         targets = y.reshape(len(y), -1) - self.intercept_
-        terms = self._terms(own)
+        terms = self._terms(psi.points)
         if terms is None:
             found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         else:
@@ -831,16 +826,12 @@ def _checked_targets(X, y, sample_weight):
 
 def _block_columns(blocks, y, sample_weight):
     """Return the checked targets and weights of rows that are not in memory, None for equal weights."""
-    y = column_of(blocks, y, "y", _block_targets)
+    y = column_of(blocks, y, "y", partial(as_real_targets, model="KernelRidge"))
     if sample_weight is None:
         return y, None
     weights = column_of(blocks, sample_weight, "sample_weight", _block_weights)
     require_positive_weight("sample_weight", weights)
     return y, weights
-
-
-def _block_targets(y):
-    return as_real_targets(y, "KernelRidge")
 
 
 def _block_weights(sample_weight):

@@ -11,7 +11,7 @@ from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
-from mercer.estimators._base import KernelTransformer, exact_vectors, refuse_weights
+from mercer.estimators._base import KernelTransformer, refuse_weights
 from mercer.estimators._blocks import training_blocks
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, features, values_at
@@ -180,8 +180,4 @@ class Nystroem(KernelTransformer):
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)
-        return Residuals(
-            residuals.of_features(
-                exact_vectors(kernel, self.expansion_.points, self.expansion_.coef)
-            )
-        )
+        return Residuals(residuals.of_features(self._exact(kernel)))

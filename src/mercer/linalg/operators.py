@@ -271,9 +271,9 @@ class Projected(_Derived):
         return M
 
 
-def without(Q: Array, V: Array) -> Array:
-    """Return the part of columns (n, p) that is orthogonal to orthonormal columns Q (n, q)."""
-    return V - Q @ (Q.T @ V)
+def without(Q: Array | None, V: Array) -> Array:
+    """Return the part of columns (n, p) that is orthogonal to orthonormal columns Q (n, q), all for None."""
+    return V if Q is None else V - Q @ (Q.T @ V)
 
 
 class Shifted(_Derived):

@@ -88,16 +88,12 @@ def ridge(
     free columns P (n, q) it solves S M S B + alpha B + S P C = S Y, P'S B = 0, by H S M S H and H S Y, where H projects
     onto the complement of S P, so that M may be indefinite outside of it.
     """
-    inner, root = _weighted(phi, weights, memory)
-    targets = root * Y.reshape(len(Y), -1)
-    if free is not None:
-        Q = scipy.linalg.orth(root * free)
-        inner = Projected(inner, Q)
-        targets = without(Q, targets)
+    inner, root, Q = _weighted(phi, weights, memory, free)
+    targets = without(Q, root * Y.reshape(len(Y), -1))
     solved = solve(
         inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
     )
-    coef = solved.coef if free is None else without(Q, solved.coef)
+    coef = without(Q, solved.coef)
     return Ridge(phi @ (root * coef).astype(inner.dtype), solved.residual)
 
 
@@ -314,16 +310,12 @@ def posterior(
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
     require_memory(8 * n * n, memory, f"the posterior of {n} points", instead)
-    inner, root = _weighted(phi, weights, memory)
-    if free is not None:
-        Q = scipy.linalg.orth(root * free)
-        inner = Projected(inner, Q)
+    inner, root, Q = _weighted(phi, weights, memory, free)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     R = cholesky.Factored(M, MatrixName(phi.kernel)).factor().T
     lapack.invert(R.T)
-    if free is not None:
-        R = without(Q, R)
+    R = without(Q, R)
     R *= root
     return phi @ R.astype(inner.dtype, copy=False)
 
@@ -437,18 +429,15 @@ def loo_path(
     With S M S = V diag(l) V' they are those of ``loo_residuals``, A_i / (S_i sum_j V_ij^2 / (l_j + alpha)). With free
     columns it is that of H S M S H, and H V is V, see ``ridge``.
     """
-    inner, root = _weighted(phi, weights, memory)
     n = len(phi)
     require_memory(
         int(8 * eigh.ALL * n * n), memory, f"all eigenpairs of {n} points", "fewer points"
     )
-    M = inner.dense().astype(np.float64, copy=False)
-    if free is not None:
-        Q = scipy.linalg.orth(root * free)
-        M = without(Q, without(Q, M).T)
+    inner, root, Q = _weighted(phi, weights, memory, free)
+    M = inner.dense()
     trace = float(np.trace(M))
     pairs = eigh.dense(M, n)
-    V = pairs.vectors if free is None else without(Q, pairs.vectors)
+    V = without(Q, pairs.vectors)
     shifted = pairs.values + alphas[:, None]
     inverse = (V[rows] ** 2 @ (1 / shifted).T).T
     rounding = EPS * trace * float(inverse.max())
@@ -526,11 +515,18 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     return float(values[0]) if (values == values[0]).all() else values
 
 
-def _weighted(phi, weights, memory):
-    """Return the inner products of sqrt(w_i) phi_i, lazy, and the roots of the weights as a column (n, 1)."""
+def _weighted(phi, weights, memory, free=None):
+    """Return the inner products of sqrt(w_i) phi_i, lazy, and the roots of the weights as a column (n, 1).
+
+    Free terms (n, q) times the roots are projected out: those, orthonormal, are the third result, None without any.
+    """
     inner = InnerProducts(phi, memory)
     root = _roots(weights, len(phi))
-    return inner if weights is None else Weighted(inner, root[:, 0]), root
+    inner = inner if weights is None else Weighted(inner, root[:, 0])
+    if free is None:
+        return inner, root, None
+    Q = scipy.linalg.orth(root * free)
+    return Projected(inner, Q), root, Q
 
 
 def _roots(weights, n):
