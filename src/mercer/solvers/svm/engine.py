@@ -59,8 +59,6 @@ _MEAN = 100
 _HALVINGS = 50
 # Least unit of margins, as a share of the largest kernel value times the sum of a group.
 LEAST_UNIT = 1e-6
-# Least number of pairs that move to their bounds at once.
-_PAIRS = 8
 # Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
 _GROWN = 1e-3 / EPS
 # Steps over the variables with rows go on while these violate by this share of the violation of all.
@@ -551,72 +549,41 @@ def _start(points, s, sums, sums_only, in_margins):
 
 @functools.partial(compiled, flags=VECTORS)
 def _start_at_bounds(points, s):
-    """Move coefficients, if all are 0, to their bounds while many pairs at a time surely get there, and update f.
+    """Move coefficients, if all are 0, to their bounds: the largest slopes rise, the smallest fall by the same sum.
 
-    A rise and a fall whose slopes exceed the middle by a quarter of the violation raise the objective as long as other
-    moves change these slopes by no more. At a small C this replaces most steps, which read the rows one by one.
+    The sum changes no slope by more than half of the violation. At a small C this replaces most steps, which read the
+    rows one by one.
     """
     small()
     m = s.f.size
-    bound = 0.0
+    top = bottom = -np.inf
     diagonal = 0.0
     for t in range(m):
         if s.coef[t] != 0:
             return
-        bound = larger(bound, larger(s.upper[t], -s.lower[t]))
+        top = larger(top, s.f[t] - s.epsilon if s.upper[t] > 0 else -np.inf)
+        bottom = larger(bottom, -s.f[t] - s.epsilon if s.lower[t] < 0 else -np.inf)
         diagonal = larger(diagonal, abs(np.float64(points.diagonal[t])))
-    before = empty(m, np.float64)
-    rising = empty(m, np.int64)
-    falling = empty(m, np.int64)
-    up = down = 1
-    while up > 0 and down > 0:
-        top = bottom = -np.inf
-        for t in range(m):
-            if s.coef[t] == 0:
-                top = larger(top, s.f[t] - s.epsilon if s.upper[t] > 0 else -np.inf)
-                bottom = larger(bottom, -s.f[t] - s.epsilon if s.lower[t] < 0 else -np.inf)
-        middle = 0.5 * (top - bottom)
-        quarter = 0.25 * (top + bottom)
-        # each of as many pairs changes a slope by at most twice the bound times the largest kernel value
-        most = quarter / (2 * bound * diagonal) if quarter > 0 else 0.0
-        if not most >= _PAIRS:
-            return
-        up = down = 0
-        for t in range(m):
-            before[t] = s.coef[t]
-            if (
-                s.coef[t] == 0
-                and s.upper[t] > 0
-                and s.f[t] - s.epsilon > middle + quarter
-                and up < most
-            ):
-                rising[up] = t
-                up += 1
-            elif (
-                s.coef[t] == 0
-                and s.lower[t] < 0
-                and -s.f[t] - s.epsilon > quarter - middle
-                and down < most
-            ):
-                falling[down] = t
-                down += 1
-        _move_pairs(rising[:up], falling[:down], s.coef, s.lower, s.upper)
-        subtract_changes(s.K, s.slots, s.coef, before, s.f)
-
-
-@compiled
-def _move_pairs(rising, falling, coef, lower, upper):
-    """Raise coefficients to their upper bounds, and lower as many others, until the first kind is used up."""
-    small()
-    a = b = 0
-    while a < rising.size and b < falling.size:
-        i = rising[a]
-        j = falling[b]
-        step = smaller(upper[i] - coef[i], coef[j] - lower[j])
-        coef[i] = upper[i] if step == upper[i] - coef[i] else coef[i] + step
-        coef[j] = lower[j] if step == coef[j] - lower[j] else coef[j] - step
-        a = a + (coef[i] == upper[i])
-        b = b + (coef[j] == lower[j])
+    if not top + bottom > 0:
+        return
+    middle = 0.5 * (top - bottom)
+    zeros = empty(m, np.float64)
+    upper = empty(m, np.float64)
+    lower = empty(m, np.float64)
+    up = down = 0.0
+    for t in range(m):
+        zeros[t] = 0.0
+        upper[t] = s.upper[t] if s.f[t] - s.epsilon > middle else 0.0
+        lower[t] = s.lower[t] if s.f[t] + s.epsilon < middle else 0.0
+        up += upper[t]
+        down -= lower[t]
+    total = smaller(smaller(up, down), 0.25 * (top + bottom) / diagonal)
+    place_at_bounds(s.f, s.coef, zeros, upper, total)
+    fall = empty(m, np.float64)
+    place_at_bounds(s.f, fall, lower, zeros, -total)
+    for t in range(m):
+        s.coef[t] += fall[t]
+    subtract_changes(s.K, s.slots, s.coef, zeros, s.f)
 
 
 @functools.partial(compiled, flags=VECTORS)
