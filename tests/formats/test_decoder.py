@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
 import mercer as mc
-from mercer.formats.decoder import Decoder, shape_of
+from mercer.formats.codec import Decoder, shape_of
 from mercer.invariance import Thickening
 
 ARRAYS = [np.arange(3.0), np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.ones(3)]

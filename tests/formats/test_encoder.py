@@ -12,8 +12,7 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from tests.reference.structured import STRUCTURED
 
 import mercer as mc
-from mercer.formats.decoder import Decoder
-from mercer.formats.encoder import Encoder, Unstorable
+from mercer.formats.codec import Decoder, Encoder, Unstorable
 from mercer.invariance import Thickening
 
 SHAPE = {"shape": {"tuple": [2, 3]}, "background": 0.5}

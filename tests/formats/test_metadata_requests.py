@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
-from mercer.formats.metadata_requests import requests_of, set_requests
+from mercer.formats.codec import requests_of, set_requests
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))

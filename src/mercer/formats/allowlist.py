@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 
 from mercer._common import shown
 from mercer._compute import storable as register
-from mercer.formats.metadata_requests import ATTRIBUTE
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.
@@ -23,8 +22,10 @@ SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 # Attributes that no prediction needs: functions, sums over points that only ``partial_fit`` continues, and values
 # that predictions compute of other attributes.
 LEFT_OUT = ("scorer_", "_skl_callbacks", "_moments", "_prepared", "_training")
-# Whether a transformer returns tables, whose columns the next step expects by name; and what set_fit_request sets.
-_SETTINGS = "_sklearn_output_config", ATTRIBUTE
+# Where scikit-learn keeps what set_fit_request and its like set.
+REQUESTS = "_metadata_request"
+# Whether a transformer returns tables, whose columns the next step expects by name; and requests.
+_SETTINGS = "_sklearn_output_config", REQUESTS
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 

@@ -10,7 +10,7 @@ The layout, version 1, numbers little-endian:
     arrays      in the order of the header, each followed by zeros up to a multiple of 64
 
 ``arrays`` states dtype, shape and order in memory of each array; its place follows from these, and the last array ends
-the file. ``model`` is a tree of nodes (`mercer.formats.encoder`) that refers to the arrays by number.
+the file. ``model`` is a tree of nodes (`mercer.formats.codec`) that refers to the arrays by number.
 """
 
 import hashlib
@@ -33,8 +33,7 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
 from mercer.expansion import Expansion
-from mercer.formats.decoder import Decoder, shape_of
-from mercer.formats.encoder import Encoder
+from mercer.formats.codec import Decoder, Encoder, shape_of
 from mercer.formats.files import ModelFileError, as_path, replacing
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels.base import Kernel
