@@ -5,10 +5,19 @@ are computed from exact derivatives of k(x, z) at z = x.
 """
 
 from mercer.manifold._magnify import magnify
-from mercer.manifold._metric import christoffel, inverse_metric, metric
-from mercer.manifold.curvature import ricci, riemann, scalar_curvature
 from mercer.manifold.geodesics import Geodesic, geodesic, geodesic_between, length
-from mercer.manifold.volume import density, determinant, log_volume_element, volume_element
+from mercer.manifold.tensors import (
+    christoffel,
+    density,
+    determinant,
+    inverse_metric,
+    log_volume_element,
+    metric,
+    ricci,
+    riemann,
+    scalar_curvature,
+    volume_element,
+)
 
 __all__ = [
     "Geodesic",

@@ -20,8 +20,15 @@ from mercer._common import (
 from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.kernels.base import Kernel
-from mercer.manifold._metric import christoffel, inverse_metric, metric
-from mercer.manifold.tensors import admitted, pointwise, rounding, sizes_of
+from mercer.manifold.tensors import (
+    admitted,
+    christoffel,
+    inverse_metric,
+    metric,
+    pointwise,
+    rounding,
+    sizes_of,
+)
 
 # Relative accuracy of lengths and of geodesics with given velocity, and their largest number of steps.
 _TOLERANCE = 1e-10
@@ -173,13 +180,13 @@ def geodesic(
         )
     check_integer("n_points", n_points, 2, most=10**6)
     times = np.linspace(0.0, 1.0, n_points)
-    N = len(start)
     step = velocity * float(time)
     units = _units(k, start, step)
+    first = np.concatenate([np.zeros(len(start)), step / units])
     solver = DOP853(
         lambda _t, y: _geodesic_equation(k, start, units, y[:, None])[:, 0],
         0.0,
-        np.concatenate([np.zeros(N), step / units]),
+        first,
         1.0,
         rtol=_TOLERANCE,
         atol=_TOLERANCE,
@@ -198,14 +205,8 @@ def geodesic(
             ConvergenceWarning,
         )
         times = times[times <= ends[-1]]
-    values = (
-        OdeSolution(ends, pieces)(times)
-        if pieces
-        else np.concatenate([np.zeros(N), step / units])[:, None]
-    )
-    moved = values[:N].T * units
-    rates = values[N:].T * units
-    return _geodesic(k, times * float(time), start + moved, rates / float(time))
+    values = OdeSolution(ends, pieces)(times) if pieces else first[:, None]
+    return _geodesic(k, start, units, times, values, float(time))
 
 
 @anywhere
@@ -274,8 +275,7 @@ def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int 
             ConvergenceWarning,
         )
     times = np.linspace(0.0, 1.0, n_points)
-    values = solution.sol(times)
-    return _geodesic(k, times, start + values[:N].T * units, values[N:].T * units)
+    return _geodesic(k, start, units, times, solution.sol(times))
 
 
 def _units(k, start, step):
@@ -296,7 +296,12 @@ def _geodesic_equation(k, start, units, y):
     return np.concatenate([velocities, accelerations / units[:, None]])
 
 
-def _geodesic(k, times, points, velocities):
+def _geodesic(k, start, units, times, values, time=1.0):
+    """Return the geodesic of displacements and velocities (2 N, m), in units, at shares of a time."""
+    moved, rates = np.split(values, 2)
+    times = times * time
+    points = start + moved.T * units
+    velocities = rates.T * units / time
     speeds = _speed(k, points, velocities)
     mean = float(speeds.mean())
     residual = float(np.abs(speeds / mean - 1).max()) if mean > 0 else 0.0

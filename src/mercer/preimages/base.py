@@ -1,18 +1,20 @@
 """The protocol of pre-image methods (`Method`, `Found`) and the result of `preimage` (`PreImage`)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from mercer._common import check_flags, shown
+from mercer._common import Array, check_flags, shown
 from mercer._compute import html
 from mercer._compute.devices import computing_on, moved, place_of
 from mercer._elsewhere import explain_class
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
+from mercer.kernels.forms import pull_rows, unmapped
+from mercer.kernels.mapped import map_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,3 +149,21 @@ def choose_method(
         raise TypeError(f"{name} = {shown(method)} must be a string or a record such as {example}.")
     check_flags(method)
     return method
+
+
+def behind_maps(find: Callable[[Any, Expansion, Array], Found]) -> Callable[..., Found]:
+    """Let the method ``find`` compute on mapped rows where the kernel is behind a linear map.
+
+    Points are mapped back by the pseudo-inverse. Coordinates that the map drops stay those of the start.
+    """
+
+    @wraps(find)
+    def mapped_find(self: Any, psi: Expansion, start: Array) -> Found:
+        kernel, A = unmapped(psi.kernel)
+        if A is None:
+            return find(self, psi, start)
+        mapped = Expansion(kernel, map_rows(A, psi.points), psi.coef)
+        found = mapped_find(self, mapped, map_rows(A, start))
+        return replace(found, points=pull_rows(A, found.points, start))
+
+    return mapped_find

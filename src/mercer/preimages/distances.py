@@ -10,8 +10,7 @@ from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
-from mercer.preimages.base import Found
-from mercer.preimages.behind_map import behind_maps
+from mercer.preimages.base import Found, behind_maps
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible

@@ -13,8 +13,7 @@ from mercer._compute.storable import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
-from mercer.preimages.base import Found
-from mercer.preimages.behind_map import behind_maps
+from mercer.preimages.base import Found, behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
 
