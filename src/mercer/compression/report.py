@@ -17,9 +17,6 @@ from mercer.compression.vectors import is_share
 from mercer.estimators._base import KernelEstimator
 from mercer.reduction._reduce import check_limits
 
-# A value or a row of coordinates counts as changed above this share of the standard deviation.
-_MOVED = 0.1
-
 
 @storable
 @dataclass(frozen=True)
@@ -226,7 +223,8 @@ def measure(
         lost = [before.__mercer_losses__(each, truth) for each in (old, new)]
     else:
         lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
-    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(as_float64(old))
+    # values and rows of coordinates change by more than a tenth of the standard deviation
+    moved = old != new if labelled else _squares(new - old) > 0.01 * _variance(as_float64(old))
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
     return Measured(

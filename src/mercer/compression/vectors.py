@@ -17,9 +17,6 @@ from mercer.kernels.marked import Marked, kernel_of_data
 from mercer.preimages.objective import quotients
 from mercer.reduction import reduce
 
-# Logarithm of the largest squared norm of a wider function.
-_LARGEST_LOG = 300
-
 
 def is_share(n_vectors: float | None) -> bool:
     """Return whether a number of vectors is a share of them, in (0, 1)."""
@@ -115,7 +112,7 @@ def _distances_to_wider(psi, chi):
     """Return |psi_j - chi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
     d = chi.points.shape[1]
     r = psi.kernel.gamma / chi.kernel.gamma
-    if d / 2 * np.log(r**2 / (2 * r - 1)) > _LARGEST_LOG:
+    if d / 2 * np.log(r**2 / (2 * r - 1)) > 300:
         return np.full(len(psi), np.inf)
     width = np.full((len(chi.points), 1), (0.5 / chi.kernel.gamma) ** 0.5)
     points = psi.points, np.hstack([chi.points, width])

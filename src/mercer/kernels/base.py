@@ -35,8 +35,6 @@ from mercer.kernels.subclasses import check_class, check_use
 MOST_DEGREE = 2**24
 # Number of derivatives that a profile states, of orders 0 to 4.
 ORDERS = 5
-# Largest number of entries with which an array is shown in the repr of a kernel.
-_SHOWN = 8
 # Members that state the values of a kernel.
 _FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 T = TypeVar("T")
@@ -656,7 +654,7 @@ def finite(method: Callable[[Any, T], Array]) -> Callable[[Any, T], Array]:
 
 def brief(array: Array) -> str:
     """Return the text of an array in the repr of a kernel: up to eight numbers, otherwise only the shape."""
-    return repr(array) if np.size(array) <= _SHOWN else f"<array of shape {np.shape(array)}>"
+    return repr(array) if np.size(array) <= 8 else f"<array of shape {np.shape(array)}>"
 
 
 def _hashable(value):

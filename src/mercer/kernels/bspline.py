@@ -9,9 +9,6 @@ from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, storable_kernel
 
-# Largest order: the work grows with its square, and splines of high orders resemble Gaussians.
-_MOST_ORDER = 100
-
 
 @storable_kernel
 class BSpline(Kernel):
@@ -52,7 +49,8 @@ class BSpline(Kernel):
     order: int = 1
 
     def __post_init__(self) -> None:
-        check_integer("order", self.order, least=0, most=_MOST_ORDER)
+        # the work grows with its square, and splines of high orders resemble Gaussians
+        check_integer("order", self.order, least=0, most=100)
 
     def evaluate(self, tile: Tile) -> Array:
         return functools.reduce(mul, self._splines(tile.xp, _differences(tile)))

@@ -8,9 +8,6 @@ from mercer._compute.points import count_points, evenly_spaced, take_points
 from mercer._compute.profile import field_names
 from mercer.kernels.base import Kernel
 
-# Number of points that are tried.
-_TRIED = 12
-
 
 def check_pairwise(kernel: Kernel, points: PointsLike) -> None:
     """Raise a ValueError unless values on a sample are symmetric and do not depend on the other points of a block.
@@ -25,7 +22,7 @@ def check_pairwise(kernel: Kernel, points: PointsLike) -> None:
         or (tags.positive_semidefinite and not has_function(kernel))
     ):
         return
-    rows = evenly_spaced(n, _TRIED)
+    rows = evenly_spaced(n, 12)
     # plain copies share no values of the whole block
     few = plain(take_points(points, rows))
     K = np.asarray(kernel(few))

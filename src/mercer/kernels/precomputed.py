@@ -12,11 +12,6 @@ from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, brief, require_resolved, storable_kernel
 
-# Differences from symmetry up to so many rounding errors of the largest entry stay: a copy takes longer than some fits.
-_ROUNDED = 4
-# Largest relative difference of entries k(x, x) that count as equal, so that new points have the same.
-_EQUAL = 1e-6
-
 
 @storable_kernel
 class Precomputed(Kernel):
@@ -100,7 +95,8 @@ class Precomputed(Kernel):
         known = self.matrix.diagonal()
         if len(X.shape) == 1:
             return known[X]
-        if np.ptp(known) <= _EQUAL * np.abs(known).max():
+        # equal up to rounding: new points have the same
+        if np.ptp(known) <= 1e-6 * np.abs(known).max():
             return np.full(len(X), known[0])
         place = {row.tobytes(): i for i, row in enumerate(self.matrix)}
         found = [place.get(row.tobytes()) for row in np.asarray(X, self.matrix.dtype)]
@@ -142,7 +138,8 @@ def _symmetric(matrix):
             "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
             "pass kernel values, for distances D for example exp(-gamma * D**2).",
         )
-    return K if gap <= _ROUNDED * np.finfo(K.dtype).eps * size else (K + K.T) / 2
+    # a few roundings stay: a copy takes longer than some fits
+    return K if gap <= 4 * np.finfo(K.dtype).eps * size else (K + K.T) / 2
 
 
 def _require_numpy(values, name):

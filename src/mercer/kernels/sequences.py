@@ -17,9 +17,6 @@ from mercer.kernels.structured import Joined, Paired, ends_of
 
 __all__ = ["Embedding", "GlobalAlignment"]
 
-# Elementary steps of one pair of times: three exponentials and two logarithms.
-_STEPS = 8
-
 
 @storable_kernel
 class GlobalAlignment(Paired):
@@ -128,9 +125,8 @@ class GlobalAlignment(Paired):
         return points.per_point((self, "log diagonal"), super().diagonal)
 
     def _work(self, X, Z):
-        return (
-            _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
-        )
+        # eight elementary steps for each pair of times: three exponentials and two logarithms
+        return 8 * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
 
     def _filler(self, X, Z):
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)

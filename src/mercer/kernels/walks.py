@@ -10,9 +10,6 @@ from mercer._common import EPS, ROUNDING, Array
 from mercer._compute.compile import compiled
 from mercer.kernels.structured import Coded, Joined
 
-# Steps of the iteration that are expected, for cutting tasks.
-_EXPECTED = 20
-
 
 @dataclass(frozen=True)
 class WalkGraphs:
@@ -42,7 +39,8 @@ class WalkGraphs:
             )
             for each in (self, other)
         )
-        return 2 * _EXPECTED * (n * other_edges + m * edges + n * m)
+        # about 20 steps of the iteration, of two operations each
+        return 40 * (n * other_edges + m * edges + n * m)
 
     def take_rows(self, rows: Array | slice) -> Self:
         """Return some of the graphs."""

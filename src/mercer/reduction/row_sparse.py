@@ -13,8 +13,6 @@ from mercer._compute.compile import compiled
 _PASSES = (10, 320)
 # Largest number of point sets, and of Newton steps for each.
 _MOST = 60
-# Largest number of successive Newton steps from one change of pattern to the next.
-_PATTERNS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +212,7 @@ class RowSparse:
 
 def _followed(K, values, B, penalties):
     """Return coefficients after Newton steps to successive changes of the pattern, up to the first full step."""
-    for _ in range(_PATTERNS):
+    for _ in range(20):
         left = values - (K @ B).T
         B, whole = _to_change(K, left, B, _newton(K, left, B, penalties), penalties)
         if whole:

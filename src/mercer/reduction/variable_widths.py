@@ -19,8 +19,6 @@ from mercer.reduction.trace import Trace
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.
 _WIDTHS = (-2.3, 6.9)
-# Largest square of a feature, which is cosh(u / 2)^d: beside large ones, small ones count as dependent.
-_LARGEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,8 @@ def _descent(target, points):
         value, in_points, in_squares = captured(moved[:, :-1], square / 2 + rise)
         return value, np.column_stack([in_points, in_squares * rise])
 
-    largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
+    # the square of a feature is cosh(u / 2)^d: beside large ones, small ones count as dependent
+    largest = np.clip(1e-3 / (len(points) * target.eps), 2, 1e6)
     most = 2 * np.arccosh(largest ** (1 / target.kernel.n_features))
     bounds = np.full((2, *points.shape), np.inf) * [[[-1.0]], [[1.0]]]
     bounds[:, :, -1] = [[max(_WIDTHS[0], -most)], [min(_WIDTHS[1], most)]]

@@ -12,9 +12,6 @@ from mercer.kernels import Gaussian, Laplacian
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import form_of
 
-# Largest gamma |x - c|^2, c the mean row, with which exponents from inner products in float32 are exact to 1e-3.
-_EXPONENT = 1e3
-
 
 def blocks(kernel: Kernel, parts: list[Array]) -> list[Callable[[Array], Any]]:
     """Return a function of vectors Z (p, d) for each part (n, d) of the rows: kernel values (p, n) and their gradient.
@@ -35,7 +32,8 @@ def blocks(kernel: Kernel, parts: list[Array]) -> list[Callable[[Array], Any]]:
     if type(kernel) is Gaussian:
         root = np.sqrt(2 * kernel.gamma)
         scaled = [root * (X - centre) for X in parts]
-        if max(np.sum(X * X, axis=1).max() for X in scaled) < 2 * _EXPONENT:
+        # gamma |x - c|^2 below 1e3: exponents from inner products in float32 are exact to 1e-3
+        if max(np.sum(X * X, axis=1).max() for X in scaled) < 2e3:
             return [_gaussian(X, centre, root) for X in scaled]
     shift = (
         centre

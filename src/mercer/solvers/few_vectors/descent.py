@@ -9,13 +9,6 @@ from scipy.optimize import Bounds, minimize
 
 from mercer._common import Array
 
-# Steps stored by L-BFGS.
-_MEMORY = 20
-# Relative decrease of the objective, whose sums are in float32, at which a descent ends.
-_ROUNDING = 1e-6
-# Largest number in a descent, relative to those at its start.
-_FAR = 1e6
-
 
 class _Spent(Exception):
     """All evaluations of a descent are used, or a step leaves the range of float32."""
@@ -28,7 +21,7 @@ def joined(*parts: Array) -> Array:
 
 def reach(start: Array) -> Array:
     """Return how far from 0 numbers may go, of which a line search, as over few rows, leaves the range of float32."""
-    return np.full(start.shape, _FAR * max(1.0, np.abs(start).max()))
+    return np.full(start.shape, 1e6 * max(1.0, np.abs(start).max()))
 
 
 def descend(
@@ -71,8 +64,9 @@ def descend(
     options = {
         "maxiter": passes,
         "maxfun": passes,
-        "maxcor": _MEMORY,
-        "ftol": _ROUNDING,
+        "maxcor": 20,
+        # sums in float32 tell no smaller decrease
+        "ftol": 1e-6,
         "gtol": 0.0,
     }
     bounds = None if least is None else Bounds(least, np.inf)

@@ -29,10 +29,6 @@ _FEW = 256
 _SAMPLED = 16
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 RIDGE = 1e-6
-# Share of k(z, z) below which values at all rows count as 0.
-_UNSEEN = 1e-9
-# Smallest curvature of a point, as a share of the mean.
-_FLAT = 1e-3
 # The sum of numbers or arrays in float64, in a fixed order, so that it does not depend on threads.
 _total = functools.partial(sum, start=np.float64(0))
 
@@ -293,7 +289,7 @@ class Objective:
         if typical < TINY:
             # one row says nothing about the scales
             return np.ones(len(Z))
-        return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
+        return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, 1e-3)))
 
     def _sampled_gram(self, Z):
         """Return K^T K per row from tiles spread over all rows, at least 16 rows for each vector."""
@@ -313,7 +309,7 @@ class Objective:
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
         # the smallest: where the kernel grows, the square of k(z, z) overflows for a vector far from all rows
-        return _UNSEEN**2 * float(np.min(self.kernel.diagonal(Points(Z)))) ** 2
+        return (1e-9 * float(np.min(self.kernel.diagonal(Points(Z))))) ** 2
 
 
 def sampled(vectors: int) -> int:
