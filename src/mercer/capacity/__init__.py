@@ -5,27 +5,24 @@ confidence and assumptions; `report` compares all bounds with the true error.
 """
 
 from mercer._elsewhere import explain_names
-from mercer.capacity._covering_bound import covering_bound
-from mercer.capacity._dudley_bound import dudley_bound
-from mercer.capacity._kpca_residual import kpca_residual
 from mercer.capacity._leave_one_out import (
     jaakkola_haussler,
     leave_one_out,
+    leave_one_out_outputs,
+    leave_one_out_predictions,
     opper_winther,
     radius_margin,
+    span_rule,
+    squared_spans,
     support_fraction,
     xi_alpha,
 )
 from mercer.capacity._model import Model, model, models
-from mercer.capacity._pac_bayes import pac_bayes
-from mercer.capacity._rademacher import local_complexity, local_rademacher, rademacher
 from mercer.capacity._report import Report, report
-from mercer.capacity._sample_compression import sample_compression
-from mercer.capacity._spectrum import Spectrum, effective_dimension, spectrum
+from mercer.capacity._spectrum import Spectrum, effective_dimension, kpca_residual, spectrum
 from mercer.capacity._srm import Choice, srm
 from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
-from mercer.capacity.covering import log_covering_number
 from mercer.capacity.decay import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
 from mercer.capacity.entropy import (
     entropy_numbers,
@@ -33,14 +30,20 @@ from mercer.capacity.entropy import (
     log_entropy_number,
     log_feature_entropy_number,
 )
-from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
-from mercer.capacity.span import (
-    leave_one_out_outputs,
-    leave_one_out_predictions,
-    span_rule,
-    squared_spans,
+from mercer.capacity.error_bounds import (
+    covering_bound,
+    dudley_bound,
+    local_complexity,
+    local_rademacher,
+    log_covering_number,
+    pac_bayes,
+    rademacher,
+    sample_compression,
+    vc_bound,
+    vc_confidence,
+    vc_margin,
 )
-from mercer.capacity.vc import vc_bound, vc_confidence, vc_margin
+from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
 
 __all__ = [
     "Ball",

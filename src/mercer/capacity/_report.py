@@ -22,21 +22,32 @@ from mercer._common import (
 )
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.capacity import _leave_one_out
-from mercer.capacity._covering_bound import covering_bound
-from mercer.capacity._dudley_bound import dudley_bound
-from mercer.capacity._kpca_residual import kpca_residual
+from mercer.capacity._leave_one_out import (
+    SAME_MARGIN,
+    jaakkola_haussler,
+    leave_one_out,
+    leave_one_out_predictions,
+    opper_winther,
+    radius_margin,
+    span_rule,
+    support_fraction,
+    xi_alpha,
+)
 from mercer.capacity._model import definite, models, own_targets, predict_left_out
-from mercer.capacity._pac_bayes import pac_bayes
-from mercer.capacity._rademacher import local_rademacher, rademacher
-from mercer.capacity._sample_compression import sample_compression
-from mercer.capacity._spectrum import effective_dimension, mapped, spectrum
+from mercer.capacity._spectrum import effective_dimension, kpca_residual, mapped, spectrum
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.decay import ListedDecay, estimate_decay
 from mercer.capacity.entropy import feature_entropy_number
-from mercer.capacity.span import SAME_MARGIN, leave_one_out_predictions, span_rule
-from mercer.capacity.vc import vc_margin
+from mercer.capacity.error_bounds import (
+    covering_bound,
+    dudley_bound,
+    local_rademacher,
+    pac_bayes,
+    rademacher,
+    sample_compression,
+    vc_margin,
+)
 from mercer.kernels.base import Kernel
 
 # Largest number of training points for the exact leave-one-out error; above it, 10 folds.
@@ -228,9 +239,7 @@ def _describe(fitted, X, y, test, confidence, options):
             bounds = span_rule(fitted, X, y, memory=options["memory"]), *bounds
         notify("report", done=2, most=_PARTS)
         if test is None and is_machine and len(y) <= _FEW:
-            return Report(
-                title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out"
-            )
+            return Report(title, facts, bounds, leave_one_out(fitted, X, y), "leave one out")
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
         return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
     if is_regressor(fitted):
@@ -343,11 +352,11 @@ def _classifier_bounds(own, confidence, options):
     if own.upper_bounds is None:
         return bounds
     return (
-        _leave_one_out.opper_winther(own, memory=memory),
-        _leave_one_out.jaakkola_haussler(own),
-        _leave_one_out.xi_alpha(own),
-        _leave_one_out.support_fraction(own),
-        _leave_one_out.radius_margin(own, ball),
+        opper_winther(own, memory=memory),
+        jaakkola_haussler(own),
+        xi_alpha(own),
+        support_fraction(own),
+        radius_margin(own, ball),
         sample_compression(own, confidence=confidence),
         *bounds,
     )

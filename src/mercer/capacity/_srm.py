@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, clone
 from mercer._common import ArrayLike, PointsLike, check_confidence, shown
 from mercer.capacity._model import model
 from mercer.capacity.bound import Bound
-from mercer.capacity.vc import vc_margin
+from mercer.capacity.error_bounds import vc_margin
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from sklearn.metrics import r2_score
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets
+from mercer.capacity._leave_one_out import leave_one_out_predictions
 from mercer.capacity._model import own_targets, require_affine, training_points
-from mercer.capacity.span import leave_one_out_predictions
 
 
 class Resubstitution:

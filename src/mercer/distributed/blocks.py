@@ -21,8 +21,7 @@ from mercer._compute.readable import refuse_unreadable
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from mercer.distributed.dask_blocks import DaskBlocks
-    from mercer.distributed.dask_matrix import DaskMatrix
+    from mercer.distributed.dask_arrays import DaskBlocks, DaskMatrix
 
 T = TypeVar("T")
 # Bytes of the rows that are in memory at a time.
@@ -163,7 +162,7 @@ def as_blocks(X: PointsLike) -> DiskBlocks | DaskBlocks | None:
     """
     if is_dask(X):
         # Dask stays an optional import
-        from mercer.distributed.dask_blocks import dask_blocks
+        from mercer.distributed.dask_arrays import dask_blocks
 
         blocks = dask_blocks(X)
         return blocks if blocks.shape[0] else None
@@ -184,7 +183,7 @@ def as_matrix(X: PointsLike, Z: PointsLike) -> DaskMatrix | None:
     if not (is_dask(X) or is_dask(Z)):
         return None
     # Dask stays an optional import
-    from mercer.distributed.dask_matrix import dask_matrix
+    from mercer.distributed.dask_arrays import dask_matrix
 
     return dask_matrix(X, Z)
 

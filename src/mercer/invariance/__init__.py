@@ -4,12 +4,11 @@ A transformation is a function g(X, t) that moves rows by t, with g(X, 0) = X; `
 images. Virtual examples are made by `mercer.VirtualSupportVectors`, local kernels on images by `mercer.Local`.
 """
 
-from mercer.invariance._invariant_feature_kernel import invariant_feature_kernel, tangent_components
 from mercer.invariance._tangent_features import TangentFeatures, tangent_features
 from mercer.invariance._tangents import tangent_covariance, tangents
 from mercer.invariance.image_transforms import Flow, Thickening, image_transforms
 from mercer.invariance.invariant_map import InvariantMap, invariant_kernel
-from mercer.invariance.projected import Projected
+from mercer.invariance.projected import Projected, invariant_feature_kernel, tangent_components
 
 __all__ = [
     "Flow",
