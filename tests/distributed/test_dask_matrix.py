@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.distributed import dask_matrix
+from mercer.distributed import dask_arrays
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -83,7 +83,7 @@ def test_a_kernel_that_is_not_symmetric_is_transposed():
 def test_many_blocks_of_both_sides_are_merged():
     found = mc.Gram(K, lazy(X, 9)) @ W
     # as many blocks of equal size as the limit allows
-    assert max(found.chunks[0]) == -(-len(X) // dask_matrix._MOST)
+    assert max(found.chunks[0]) == -(-len(X) // dask_arrays._MOST)
     assert len(dict(found.__dask_graph__())) < 10_000
     np.testing.assert_allclose(found.compute(), K(X, X) @ W, atol=1e-11)
 

@@ -1,4 +1,7 @@
-"""Dask arrays as blocks of rows, and matrices between them: pure tasks on the scheduler of the user, summed as a tree in a fixed order."""
+"""Dask arrays as blocks of rows, and matrices between them: pure tasks on the scheduler of the user.
+
+Sums of their values are trees in a fixed order.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 import pytest
 
-from mercer.cli.demo.digits import Setting
+from mercer.cli.demo.denoising import Setting
 
 
 @pytest.fixture(scope="session")

@@ -2,22 +2,22 @@ import numpy as np
 import pytest
 
 from mercer import mean, sqdist
-from mercer.cli.demo import chapters, digits
+from mercer.cli.demo import denoising
 from mercer.expansion import features
 
 
 @pytest.fixture(scope="module")
 def data(tiny):
-    return digits.load(tiny)
+    return denoising.load(tiny)
 
 
 @pytest.fixture(scope="module")
 def outcomes(data, tiny):
-    return digits.compare(data, tiny, str)
+    return denoising.compare(data, tiny, str)
 
 
 def test_the_picture_shows_the_first_digits_of_every_method(data, outcomes):
-    display = chapters.denoising_display(data, outcomes, n_images=3)
+    display = denoising.denoising_display(data, outcomes, n_images=3)
     assert display.images.shape == (6, 3, 8, 8)
     assert np.array_equal(display.images[0].reshape(3, 64), data.test[:3])
     assert np.array_equal(display.images[-1].reshape(3, 64), outcomes[-1].images[:3])
@@ -26,14 +26,14 @@ def test_the_picture_shows_the_first_digits_of_every_method(data, outcomes):
 
 
 def test_the_best_method_is_marked(data, tiny, outcomes):
-    _, text = chapters.denoising(data, tiny, outcomes)
+    _, text = denoising.chapter(data, tiny, outcomes)
     best = min(outcomes, key=lambda outcome: outcome.error)
     assert f'<tr class="best"><td>{best.name}</td>' in text
     assert text.count('class="best"') == 1
 
 
 def test_the_certificate_is_recomputed_in_feature_space(data, outcomes):
-    _, text = chapters.cost(data, outcomes)
+    _, text = denoising.cost(data, outcomes)
     pca = outcomes[2].model
     # mu + sum_k <phi(x) - mu, u_k> u_k, without the estimator
     phi, u = features(pca.kernel_, data.test_noisy), pca.expansion_

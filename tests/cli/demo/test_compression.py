@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli.demo import compression, digits
+from mercer.cli.demo import compression, denoising
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_rows_go_from_the_peer_to_the_smallest(outcome):
 
 
 def test_accuracy_is_that_of_the_predictions(outcome, tiny):
-    train, test, _, labels = digits.split(tiny)
+    train, test, _, labels = denoising.split(tiny)
     assert (outcome.n_train, outcome.n_test) == (len(train), len(test))
     for row in outcome.rows:
         assert row.accuracy == pytest.approx(np.mean(row.model.predict(test) == labels))

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from mercer.cli import demo
-from mercer.cli.demo import digits
+from mercer.cli.demo import denoising
 from mercer.cli.failure import Failure
 
 VOID = {"meta", "img", "source", "br", "link"}
@@ -73,7 +73,7 @@ def test_the_page_needs_nothing_from_elsewhere(page, text):
 
 
 def test_the_numbers_come_from_the_run(page, tiny):
-    data = digits.load(tiny)
+    data = denoising.load(tiny)
     row = page.cells.index("linear PCA")
     n = int(page.cells[row + 3].removeprefix("components "))
     pca = PCA(n).fit(data.train)
@@ -90,12 +90,12 @@ def test_compression_comes_first_and_what_is_next_last(text):
 
 
 def test_the_five_lines_on_the_page_run(text):
-    from mercer.cli.demo import chapters
+    from mercer.cli.demo import denoising
 
     names = {}
-    exec(chapters.SNIPPET, names)
+    exec(denoising.SNIPPET, names)
     clean = load_digits().data[1000:] / 16
-    assert digits.error(names["clean"], clean) < 0.4 * digits.error(names["noisy"], clean)
+    assert denoising.error(names["clean"], clean) < 0.4 * denoising.error(names["noisy"], clean)
     assert "load_digits().data / 16" in text
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from mercer.cli.demo import digits
+from mercer.cli.demo import denoising
 
 
 def _contains(rows, row):
@@ -11,7 +11,7 @@ def _contains(rows, row):
 
 @pytest.fixture(scope="module")
 def setting():
-    return digits.Setting(
+    return denoising.Setting(
         n_train=120,
         n_test=40,
         linear={"n_components": [2, 8]},
@@ -23,13 +23,13 @@ def setting():
 
 @pytest.fixture(scope="module")
 def data(setting):
-    return digits.load(setting)
+    return denoising.load(setting)
 
 
 @pytest.fixture(scope="module")
 def outcomes(data, setting):
     steps = []
-    outcomes = digits.compare(data, setting, steps.append)
+    outcomes = denoising.compare(data, setting, steps.append)
     assert len(steps) == len(outcomes) == 4
     return outcomes
 
@@ -42,7 +42,9 @@ def test_no_test_digit_is_learned_from(data):
 
 
 def test_the_noise_has_the_stated_variance(data, setting):
-    assert digits.error(data.test_noisy, data.test) == pytest.approx(64 * setting.noise**2, rel=0.1)
+    assert denoising.error(data.test_noisy, data.test) == pytest.approx(
+        64 * setting.noise**2, rel=0.1
+    )
 
 
 def test_the_error_is_that_of_the_images(data, outcomes):
@@ -57,13 +59,13 @@ def test_the_error_is_that_of_the_images(data, outcomes):
 def test_linear_pca_is_recomputed_from_its_settings(data, outcomes):
     pca = PCA(**outcomes[0].parameters).fit(data.train)
     images = np.clip(pca.inverse_transform(pca.transform(data.test_noisy)), 0, 1)
-    assert digits.error(images, data.test) == pytest.approx(outcomes[0].error)
+    assert denoising.error(images, data.test) == pytest.approx(outcomes[0].error)
 
 
 def test_settings_are_the_best_on_held_out_digits(data, outcomes):
     def held_out(n):
         pca = PCA(n).fit(data.fit)
-        return digits.error(
+        return denoising.error(
             np.clip(pca.inverse_transform(pca.transform(data.held_noisy)), 0, 1), data.held
         )
 
@@ -71,7 +73,7 @@ def test_settings_are_the_best_on_held_out_digits(data, outcomes):
 
 
 def test_every_method_removes_some_noise(data, outcomes):
-    assert all(outcome.error < digits.error(data.test_noisy, data.test) for outcome in outcomes)
+    assert all(outcome.error < denoising.error(data.test_noisy, data.test) for outcome in outcomes)
 
 
 def test_the_size_counts_the_numbers_in_the_arrays(data, outcomes):

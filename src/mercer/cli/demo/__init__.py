@@ -12,7 +12,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.cli.demo import chapters, compression, digits, page
+from mercer.cli.demo import compression, denoising, page
 from mercer.cli.failure import naming
 from mercer.plot import _axes
 
@@ -20,7 +20,7 @@ from mercer.plot import _axes
 def write(
     folder: Path,
     callback: Callable[[str], object],
-    setting: digits.Setting | None = None,
+    setting: denoising.Setting | None = None,
     sizes: Sequence[int] = compression.SIZES,
 ) -> Path:
     """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
@@ -32,7 +32,7 @@ def write(
     start = time.perf_counter()
     # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine
     with threadpool_limits(1):
-        body = _body(callback, setting or digits.Setting(), sizes)
+        body = _body(callback, setting or denoising.Setting(), sizes)
     lead = (
         "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
         "the digits of scikit-learn; every number comes from this run."
@@ -47,16 +47,27 @@ def write(
 def _body(callback, setting, sizes):
     """Run the experiments in order and return the chapters."""
     compressed = compression.run(setting, callback, sizes)
-    data = digits.load(setting)
-    outcomes = digits.compare(data, setting, callback)
+    data = denoising.load(setting)
+    outcomes = denoising.compare(data, setting, callback)
     callback("drawing the digits")
     return [
         compression.chapter(compressed),
-        chapters.denoising(data, setting, outcomes),
-        chapters.cost(data, outcomes),
-        chapters.snippet(),
-        chapters.onward(),
+        denoising.chapter(data, setting, outcomes),
+        denoising.cost(data, outcomes),
+        denoising.snippet(),
+        _onward(),
     ]
+
+
+def _onward():
+    """Return the chapter with the commands and calls that come next."""
+    commands = "mercer explore\nmercer compress MODEL --data FILE --vectors 100 --to c"
+    text = (
+        "<p><code>mercer explore</code> tries kernels on a table of yours in the browser, and <code>mercer "
+        "compress</code> compresses a model file of Mercer or LIBSVM. In Python, <code>help(mercer)</code> lists the "
+        "library; the guide and the gallery are in the folder docs, which <code>make docs</code> builds.</p>"
+    )
+    return "Next", text + page.code(commands)
 
 
 def _created(folder):

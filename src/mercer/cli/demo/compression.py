@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.svm import SVC as PeerSVC
 
 from mercer.cli import pictures
-from mercer.cli.demo import digits, page
+from mercer.cli.demo import denoising, page
 from mercer.compression import compress
 from mercer.estimators.svc import SVC
 from mercer.formats import save
@@ -59,10 +59,10 @@ class Outcome:
 
 
 def run(
-    setting: digits.Setting, callback: Callable[[str], object], sizes: Sequence[int] = SIZES
+    setting: denoising.Setting, callback: Callable[[str], object], sizes: Sequence[int] = SIZES
 ) -> Outcome:
     """Return the Outcome of compressing one model to several numbers of vectors."""
-    train, test, y, labels = digits.split(setting)
+    train, test, y, labels = denoising.split(setting)
     full = SVC(C=10.0, kernel=Gaussian(0.2)).fit(train, y)
     peer = PeerSVC(C=full.C, gamma=full.kernel.gamma).fit(train, y)
     start = time.perf_counter()
