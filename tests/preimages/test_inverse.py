@@ -32,7 +32,7 @@ def along(kernel, s):
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_squared_distances_are_recovered_from_kernel_values(kernel, scale):
     s = np.concatenate([[0.0], np.geomspace(1e-4, 10, 30)])
-    found, inside = invert(kernel, along(kernel, s), scale, negative=False)
+    found, inside = invert(kernel, along(kernel, s), scale)
     assert inside.all()
     np.testing.assert_allclose(found, s, rtol=1e-9, atol=1e-12)
 
@@ -41,7 +41,7 @@ def test_squared_distances_are_recovered_from_kernel_values(kernel, scale):
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_inner_products_are_recovered_from_kernel_values(kernel, scale):
     s = np.linspace(-4, 4, 41)
-    found, inside = invert(kernel, along(kernel, s), scale, negative=True)
+    found, inside = invert(kernel, along(kernel, s), scale)
     assert inside.all()
     # where the slope is 0, s is as uncertain as the root of the rounding of the value
     np.testing.assert_allclose(found, s, atol=1e-3 if isinstance(kernel, mc.Polynomial) else 1e-11)
@@ -50,10 +50,10 @@ def test_inner_products_are_recovered_from_kernel_values(kernel, scale):
 
 def test_values_outside_the_range_of_the_profile_are_marked():
     assert (
-        invert(mc.Gaussian(1.0), np.array([0.0, -0.1, 1.1, 1.0, 0.5]), 1.0, False)[1].tolist()
+        invert(mc.Gaussian(1.0), np.array([0.0, -0.1, 1.1, 1.0, 0.5]), 1.0)[1].tolist()
         == [False] * 3 + [True] * 2
     )
-    assert invert(mc.Sigmoid(1.0), np.array([-1.0, -1.5, 0.9, 2.0]), 1.0, True)[1].tolist() == [
+    assert invert(mc.Sigmoid(1.0), np.array([-1.0, -1.5, 0.9, 2.0]), 1.0)[1].tolist() == [
         False,
         False,
         True,
@@ -76,16 +76,16 @@ def test_monotone_profiles_are_accepted(kernel):
 
 def test_a_value_above_that_at_0_by_rounding_is_taken_as_the_value_at_0():
     values = np.array([1 + 1e-15, 1 + 1e-12])
-    found, inside = invert(mc.Gaussian(1.0), values, 1.0, negative=False)
+    found, inside = invert(mc.Gaussian(1.0), values, 1.0)
     assert inside.tolist() == [True, False]
     np.testing.assert_allclose(found, 0, atol=1e-50)
 
 
 def test_values_that_are_not_attained_give_the_nearest_end_of_the_range():
-    found, _ = invert(mc.Gaussian(1.0), np.array([-0.5, 1.5]), 1.0, negative=False)
+    found, _ = invert(mc.Gaussian(1.0), np.array([-0.5, 1.5]), 1.0)
     assert found[0] > 1e20
     assert found[1] == 0
-    found, _ = invert(mc.Sigmoid(1.0), np.array([-2.0, 2.0]), 1.0, negative=True)
+    found, _ = invert(mc.Sigmoid(1.0), np.array([-2.0, 2.0]), 1.0)
     assert (found[0] < -1e20, found[1] > 1e20) == (True, True)
 
 
@@ -110,7 +110,7 @@ def test_newton_steps_need_few_evaluations(monkeypatch):
         return plain(*arguments, **options)
 
     monkeypatch.setattr(inverse, "evaluate_form", counted)
-    found, _ = invert(mc.Gaussian(1.0), np.array([np.exp(-0.37)]), 1.0, negative=False)
+    found, _ = invert(mc.Gaussian(1.0), np.array([np.exp(-0.37)]), 1.0)
     np.testing.assert_allclose(found, 0.37, rtol=1e-15)
     # two evaluations per step; bisection alone takes more than fifty steps
     assert len(calls) < 90

@@ -3,10 +3,9 @@
 from mercer.preimages._preimage import preimage
 from mercer.preimages._ray import Ray, ray
 from mercer.preimages.base import Found, Method, PreImage
-from mercer.preimages.distances import Distances
-from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
+from mercer.preimages.inverse import Distances, Exact
 from mercer.preimages.learned import Learned
 from mercer.preimages.search import Search
 
