@@ -31,11 +31,12 @@ def evaluate_profile(kernel, s, order=0):
 
 def at_zero(kernel):
     """Return the value of a kernel's profile at 0, k(x, x) of a kernel of distances."""
-    return _at_zero(kernel.profile, parameters(kernel))
+    return profile_at_zero(kernel.profile, parameters(kernel))
 
 
 @functools.lru_cache(maxsize=256)
-def _at_zero(profile, parameters):
+def profile_at_zero(profile, parameters):
+    """Return the value of a profile at 0, computed once."""
     return float(apply_profile(profile, np.zeros(1), parameters)[0])
 
 

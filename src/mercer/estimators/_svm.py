@@ -41,6 +41,7 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
+from mercer.kernels.forms import flat_kernel, is_combination
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate
@@ -93,7 +94,7 @@ class SupportVectorEstimator(KernelEstimator):
         work = Work(n * n / 2.0, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
-        if as_kernel(self.kernel).scalar is None:
+        if not is_combination(flat_kernel(as_kernel(self.kernel))):
             # all values are computed first, and the solver has memory for rows and copies beside them
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2

@@ -1,15 +1,16 @@
 """Kernels that are one function of |x - z|^2 or of <x, z>, composite ones included, and kernels behind linear maps."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
-from mercer._compute.profile import evaluate_profile
-from mercer.kernels.algebra import Constant, Function, compose, derivatives
+from mercer._compute.profile import evaluate_profile, parameters
+from mercer.kernels.algebra import Constant, Function, Scaled, Sum, compose, derivatives
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.normalized import Normalized
@@ -38,6 +39,64 @@ def form_of(kernel: Kernel) -> str | None:
     forms = forms - {"constant"} or forms
     form = forms.pop() if len(forms) == 1 else None
     return None if form == "dot" and isinstance(kernel, Normalized) else form
+
+
+class Term(NamedTuple):
+    """A profile of a scalar times a factor."""
+
+    factor: float
+    profile: Callable[..., Any]
+    parameters: tuple[float, ...]
+
+
+class Combination(NamedTuple):
+    """A constant, and terms of one scalar, "radial" or "dot": their sum is a kernel."""
+
+    scalar: str
+    constant: float
+    terms: tuple[Term, ...]
+
+
+def combination_of(kernel: Kernel) -> Combination:
+    """Return a kernel that is a sum of profiles of one scalar.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from mercer.kernels.forms import combination_of
+    >>> combination_of(2 * (mc.Gaussian(1.0) + 3.0)).constant
+    6.0
+    """
+    # most kernels are one profile
+    constant, parts = (0.0, [(1.0, kernel)]) if kernel.scalar else _parts(kernel)
+    terms = tuple(Term(factor, part.profile, parameters(part)) for factor, part in parts)
+    return Combination(parts[0][1].scalar, constant, terms)
+
+
+def is_combination(kernel: Kernel) -> bool:
+    """Whether a kernel is a sum of profiles of one scalar."""
+    if kernel.scalar is not None:
+        return True
+    scalars = {part.scalar for _, part in _parts(kernel)[1]}
+    return len(scalars) == 1 and None not in scalars
+
+
+def _parts(kernel):
+    """Return the constant of a sum, and its other terms as pairs of a factor and a kernel."""
+    constant = 0.0
+    parts = []
+    left = [(1.0, kernel)]
+    while left:
+        factor, part = left.pop()
+        if isinstance(part, Constant):
+            constant += factor * part.value
+        elif isinstance(part, Scaled):
+            left.append((factor * part.factor, part.kernel))
+        elif isinstance(part, Sum):
+            left += (factor, part.right), (factor, part.left)
+        else:
+            parts.append((factor, part))
+    return constant, parts
 
 
 def evaluate_form(kernel: Kernel, s: Array, order: int = 0) -> Array:

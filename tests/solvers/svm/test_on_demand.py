@@ -6,7 +6,15 @@ from tests.reference.inside import close_share_of, parameters_of, profile_addres
 from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
-from mercer.solvers.svm.on_demand import TOGETHER, Tiles, add_rows, fill_rows, tiles_of, wanted_rows
+from mercer.solvers.svm.on_demand import (
+    TOGETHER,
+    Terms,
+    Tiles,
+    add_rows,
+    fill_rows,
+    tiles_of,
+    wanted_rows,
+)
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
 
@@ -26,12 +34,11 @@ def _points(kernel, X, dtype, m, *, kinked=False):
     tiles = tiles_of(coordinates, np.zeros(X.shape[1]), np.arange(n), np.empty((1, m), dtype))
     share = dtype(close_share_of(dtype) if kinked else 0)
     return Tiles(
-        loop,
+        Terms(np.array([loop]), np.array([1, 0], dtype), numbers[None]),
         tiles,
         squares,
         dtype(-0.5 if radial else 1),
         share,
-        numbers,
         diagonal,
         np.empty((0, 0), dtype),
         np.arange(n),

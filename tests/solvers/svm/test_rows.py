@@ -21,6 +21,10 @@ KERNELS = [
     mc.Matern(3.0, 0.5),
     mc.Linear(),
     GAUSSIAN + mc.Linear(),
+    2.0 * GAUSSIAN,
+    0.5 * (GAUSSIAN + 3.0 * mc.Cauchy(0.2)) + mc.Gaussian(2.0) + 1.5,
+    2.0 * mc.Linear() + 1.0,
+    mc.Matern(3.0, 0.5) + GAUSSIAN,
     mc.Cauchy(0.2) * mc.Linear(),
 ]
 

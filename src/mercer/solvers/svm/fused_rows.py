@@ -33,14 +33,22 @@ from mercer._compute.points import (
     widened,
     without_empty_columns,
 )
-from mercer._compute.profile import at_zero, evaluate_profile, parameters, within_range
 from mercer._compute.profile import has_kink as profile_has_kink
+from mercer._compute.profile import profile_at_zero, within_range
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
 from mercer.kernels.base import Kernel
-from mercer.kernels.mapped import Mapped, map_rows
-from mercer.solvers.svm.on_demand import RawRows
+from mercer.kernels.forms import (
+    Combination,
+    combination_of,
+    evaluate_form,
+    flat_kernel,
+    flatten,
+    form_of,
+    is_combination,
+)
+from mercer.solvers.svm.on_demand import RawRows, Terms
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
 
@@ -62,16 +70,17 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         rows = rows_of(kernel, widened(points), -1.0)
         rows.diagonal = rows.diagonal + ridge
         return rows
-    if isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.kernel.scalar:
-        return rows_of(kernel.kernel, map_rows(kernel.A, widened(points)), accuracy)
+    summed = is_combination(kernel)
+    if not summed and is_combination(flat_kernel(kernel)):
+        return rows_of(*flatten(kernel, widened(points)), accuracy)
     if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
         points = points.toarray()
     sparse = sp.issparse(points)
     # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
     if (
-        kernel.scalar is None
+        not summed
         or not (sparse or isinstance(points, np.ndarray))
-        or (sparse and has_kink(kernel))
+        or (sparse and has_kink(combination_of(kernel)))
     ):
         return _plain_rows_of(kernel, points, accuracy)
     make = SparseRows if sparse else FusedRows
@@ -84,9 +93,8 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         block = np.empty((len(few), len(few)), dtype)
         make(kernel, sample, dtype).arguments(few)(few, block)
         # without compiled code, which training may not need in both types
-        blocks.append(
-            evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block)
-        )
+        radial = form_of(kernel) == "radial"
+        blocks.append(evaluate_form(kernel, np.maximum(block, 0) if radial else block))
     error = _rounding_of(*blocks)
     return (
         make(kernel, points, np.float32, error)
@@ -136,13 +144,28 @@ def _rounding_of(values, exact):
     return float(np.sqrt(np.mean(np.square(difference))))
 
 
-def has_kink(kernel: Kernel, dtype: Any = np.float64) -> bool:
-    """Whether a kernel of the squared distance has an infinite slope at 0, where small distances need their digits."""
-    return kernel.scalar == "radial" and profile_has_kink(kernel.profile, parameters(kernel), dtype)
+def has_kink(form: Combination, dtype: Any = np.float64) -> bool:
+    """Whether a sum of profiles has an infinite slope at the distance 0, where small distances need their digits."""
+    return form.scalar == "radial" and any(
+        profile_has_kink(term.profile, term.parameters, dtype) for term in form.terms
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _terms_of(form, dtype):
+    """Return a sum of profiles as compiled code adds them."""
+    values = np.zeros((len(form.terms), max(len(term.parameters) for term in form.terms)), dtype)
+    addresses = []
+    for row, term in zip(values, form.terms, strict=True):
+        own = len(term.parameters)
+        row[:own] = within_range(term.parameters, dtype)
+        addresses.append(profile_address(term.profile, _KINDS[form.scalar], dtype, own))
+    factors = [*(term.factor for term in form.terms), form.constant]
+    return Terms(np.array(addresses), np.array(factors, dtype), values)
 
 
 class ScalarRows(Rows):
-    """Kernel rows of a kernel of the squared distance or the inner product, which ``arguments`` writes."""
+    """Kernel rows of a sum of kernels of the squared distance or the inner product, which ``arguments`` writes."""
 
     def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
         self.points = points
@@ -153,11 +176,12 @@ class ScalarRows(Rows):
     def set_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, or another one of its class over the same points."""
         self.kernel = kernel
-        self._formula = (kernel.profile, kernel.scalar, parameters(kernel))
-        self._radial = kernel.scalar == "radial"
+        self._form = combination_of(kernel)
+        self._radial = self._form.scalar == "radial"
+        self._plain = kernel.scalar is not None
         self.diagonal = self._diagonal()
         # squared distances below this share of the squared norms are computed again
-        close = close_share(np.finfo(self.dtype)) if has_kink(kernel, self.dtype) else 0.0
+        close = close_share(np.finfo(self.dtype)) if has_kink(self._form, self.dtype) else 0.0
         self._share = self.dtype.type(close)
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
@@ -188,15 +212,35 @@ class ScalarRows(Rows):
         """Return a function of few points R, to whose contiguous squared distances or inner products with J."""
         raise NotImplementedError
 
-    def _parameters(self, dtype):
-        return np.array(within_range(self._formula[2], dtype), dtype)
-
     def _finisher(self):
-        """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
-        profile, scalar, _ = self._formula
-        values = self._parameters(self.dtype)
-        loop = compile_profile(profile, 0, _KINDS[scalar], self.dtype, len(values))
+        """Return a function that turns squared distances or inner products into kernel values, in place."""
+        own = {term: self._loop(term) for term in self._form.terms}
+        if self._plain:
+            return own[self._form.terms[0]]
+
+        def finish(block):
+            def values(term):
+                part = block.copy()
+                own[term](part)
+                return part
+
+            block[:] = self._total(values)
+
+        return finish
+
+    def _loop(self, term):
+        """Return the compiled loop that turns squared distances or inner products into values, in place."""
+        values = np.array(within_range(term.parameters, self.dtype), self.dtype)
+        kind = _KINDS[self._form.scalar]
+        loop = compile_profile(term.profile, 0, kind, self.dtype, len(values))
         return lambda block: loop(block, block, block, 0, values)
+
+    def _total(self, values, multiple=1.0):
+        """Return the sum of ``values(term)`` times the factors of the terms, and a multiple of the constant."""
+        if self._plain:
+            return values(self._form.terms[0])
+        total = sum(term.factor * values(term) for term in self._form.terms)
+        return total + multiple * self._form.constant
 
 
 class FusedRows(ScalarRows):
@@ -227,7 +271,10 @@ class FusedRows(ScalarRows):
     def _diagonal(self):
         """Return k(x, x) of all points (n,), one value for a kernel of distances."""
         if self._radial:
-            return np.full(len(self.points), float(at_zero(self.kernel)))
+            return np.full(
+                len(self.points),
+                self._total(lambda term: profile_at_zero(term.profile, term.parameters)),
+            )
         return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
     def written(self, J: Array, finish: Callable[[Array], None]) -> Callable[[Array, Array], None]:
@@ -272,30 +319,34 @@ class FusedRows(ScalarRows):
     def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         X = self._centred(J)
-        return loops.tile(loops.Formula(*self._formula, X, X))
+        return self._total(lambda term: loops.tile(self._formula(term, X, X)))
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
         X = self._centred(R)
         Z = self._centred(J)
-        plan = loops.Plan(loops.Formula(*self._formula, X, Z))
-        values = loops.products(plan, weights.reshape(len(weights), -1))
-        return values.astype(np.float64).reshape(len(R), *weights.shape[1:])
+        columns = weights.reshape(len(weights), -1)
+
+        def values(term):
+            plan = loops.Plan(self._formula(term, X, Z))
+            return loops.products(plan, columns).astype(np.float64)
+
+        found = self._total(values, columns.sum(axis=0))
+        return found.reshape(len(R), *weights.shape[1:])
+
+    def _formula(self, term, X, Z):
+        return loops.Formula(term.profile, self._form.scalar, term.parameters, X, Z)
 
     def raw(self, exact: bool = False) -> RawRows:
         """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
-        profile, scalar, _ = self._formula
         dtype = np.dtype(np.float64) if exact else self.dtype
-        parameters = self._parameters(dtype)
-        finish = profile_address(profile, _KINDS[scalar], dtype, len(parameters))
         share = close_share(np.finfo(dtype)) if exact and self._radial else self._share
         return RawRows(
-            finish,
+            _terms_of(self._form, dtype),
             self._given,
             self._centre,
             dtype.type(-2 if self._radial else 1),
             dtype.type(share),
-            parameters,
             self.diagonal,
             np.empty((0, 0), dtype),
         )

@@ -30,21 +30,31 @@ WIDE_ROWS = 64
 _RELEVANT = 0.5
 
 
+class Terms(NamedTuple):
+    """The terms of a kernel: addresses of the loops of profiles (q,), their factors and a constant (q + 1,).
+
+    Row k of ``parameters`` begins with those of profile k.
+    """
+
+    loops: Any
+    factors: Any
+    parameters: Any
+
+
 class RawRows(NamedTuple):
     """All points of kernel rows, as compiled code takes them; ``scale`` and what follows have the type of the rows.
 
-    ``finish`` is the address of the loop of the profile, ``coordinates`` (n, d) are the points as given in float64. For
+    ``terms`` make kernel values of scalars, ``coordinates`` (n, d) are the points as given in float64. For
     a kernel of distances their products about a ``centre`` (d,) have the factor ``scale`` -2, otherwise 1; distances
     below a ``share`` of the norms are computed again (0: none). ``values`` are all kernel values (n, n) where they are
     known, otherwise (0, 0).
     """
 
-    finish: int
+    terms: Terms
     coordinates: Any
     centre: Any
     scale: Any
     share: Any
-    parameters: Any
     diagonal: Any
     values: Any
 
@@ -54,7 +64,8 @@ class RawRows(NamedTuple):
         dtype = values.dtype
         one = dtype.type(1)
         coordinates = np.empty((len(diagonal), 0))
-        return cls(0, coordinates, np.empty(0), one, one, np.empty(0, dtype), diagonal, values)
+        terms = Terms(np.empty(0, int), np.empty(0, dtype), np.empty((0, 0), dtype))
+        return cls(terms, coordinates, np.empty(0), one, one, diagonal, values)
 
 
 class Tiles(NamedTuple):
@@ -63,12 +74,11 @@ class Tiles(NamedTuple):
     ``values`` are the kernel values between all points, of which ``own`` are those of the variables, or none.
     """
 
-    finish: int
+    terms: Terms
     tiles: Any
     squares: Any
     scale: Any
     share: Any
-    parameters: Any
     diagonal: Any
     values: Any
     own: Any
@@ -105,12 +115,11 @@ def tiles_of_points(rows, own, K):
     for t in range(m):
         rounded[t] = squares[t]
     return Tiles(
-        rows.finish,
+        rows.terms,
         tiles,
         rounded,
         rows.scale,
         rows.share,
-        rows.parameters,
         diagonal,
         rows.values,
         own,
@@ -201,7 +210,34 @@ def fill_rows(points, wanted, out):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
                 recompute_row(own[r], tile.T, square, other, points.share, factor, part)
-        call_loop(points.finish, own, tile, out, b * width, points.parameters)
+        _evaluate(points.terms, own, tile, out, b * width)
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _evaluate(terms, own, tile, out, start):
+    """Replace the scalars of a tile in columns of ``out`` by kernel values."""
+    small()
+    q = terms.loops.size
+    if q == 1 and terms.factors[0] == 1 and terms.factors[1] == 0:
+        call_loop(terms.loops[0], own, tile, out, start, terms.parameters[0])
+        return
+    scalars = empty((own.shape[0], tile.shape[1]), out.dtype)
+    part = empty((own.shape[0], tile.shape[1]), out.dtype)
+    for r in range(own.shape[0]):
+        row = out[r, start : start + tile.shape[1]]
+        for t in range(row.size):
+            scalars[r, t] = row[t]
+            row[t] = terms.factors[q]
+    for k in range(q):
+        for r in range(own.shape[0]):
+            for t in range(tile.shape[1]):
+                part[r, t] = scalars[r, t]
+        call_loop(terms.loops[k], own, tile, part, 0, terms.parameters[k])
+        factor = terms.factors[k]
+        for r in range(own.shape[0]):
+            row = out[r, start : start + tile.shape[1]]
+            for t in range(row.size):
+                row[t] += factor * part[r, t]
 
 
 @compiled
