@@ -17,19 +17,8 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, squares
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier
 from mercer.formats.libsvm import read_text, text_of
-from mercer.kernels import (
-    Chi2,
-    Constant,
-    Exp,
-    Laplacian,
-    Mapped,
-    Normalized,
-    Power,
-    Product,
-    Radial,
-    Scaled,
-    Sum,
-)
+from mercer.kernels import Chi2, Constant, Laplacian, Mapped, Normalized, Radial
+from mercer.kernels.algebra import Function
 from mercer.kernels.base import inner_kernels
 from mercer.solvers.svm.pairs import is_packed
 
@@ -40,7 +29,7 @@ _SUPPORTED = (
 
 # Kernels with the same k(x, x) for all x, and kernels that have it when their parts do.
 _CONSTANT_DIAGONAL = (Radial, Laplacian, Chi2, Normalized, Constant)
-_COMPOSITE = (Sum, Product, Scaled, Power, Exp, Mapped)
+_COMPOSITE = (Function, Mapped)
 
 
 def as_expansion(fitted: object) -> FittedExpansion:

@@ -4,7 +4,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import mercer as mc
-from mercer.cli.explore import figures, recipes, tables
+from mercer.cli.explore import recipes, tables
+from mercer.cli.explore.views import VIEWS
 
 MOONS = tables.built_in("moons")
 KERNEL = mc.Gaussian(1.0)
@@ -21,7 +22,7 @@ def _lines(ax):
 
 def test_the_boundary_shows_every_point_in_its_class_and_every_support_vector(axes):
     result = recipes.boundary(MOONS.X, MOONS.y, KERNEL, 1.0)
-    figures.boundary(result, MOONS.X, MOONS)(axes)
+    VIEWS["boundary"].draw(result, MOONS.X, MOONS)(axes)
     shown = _lines(axes)
     for label in (0, 1):
         assert np.array_equal(shown[str(label)], MOONS.X[MOONS.y == label])
@@ -32,14 +33,14 @@ def test_the_boundary_shows_every_point_in_its_class_and_every_support_vector(ax
 def test_a_boundary_of_three_classes_has_a_colour_for_each(axes):
     table = tables.built_in("clusters")
     result = recipes.boundary(table.X, np.array(["a", "b", "c"])[table.y], KERNEL, 1.0)
-    figures.boundary(result, table.X, table)(axes)
+    VIEWS["boundary"].draw(result, table.X, table)(axes)
     colours = {to_hex(colour) for each in axes.collections for colour in each.get_facecolor()}
     assert len(colours) == 3
 
 
 def test_components_have_a_panel_each_titled_by_their_share(axes):
     result = recipes.components(MOONS.X, KERNEL)
-    figures.components(result, MOONS.X, MOONS)(axes)
+    VIEWS["components"].draw(result, MOONS.X, MOONS)(axes)
     titles = [each.get_title() for each in axes.figure.axes if each.get_title()]
     shares = result["model"].explained_variance_ratio_
     assert titles == [f"{k + 1}: {share:.1%}" for k, share in enumerate(shares)]
@@ -47,7 +48,7 @@ def test_components_have_a_panel_each_titled_by_their_share(axes):
 
 def test_the_spectrum_shows_shares_and_their_sum(axes):
     shares = np.array([0.6, 0.3, 0.1])
-    figures.spectrum({"shares": shares}, MOONS.X, MOONS)(axes)
+    VIEWS["spectrum"].draw({"shares": shares}, MOONS.X, MOONS)(axes)
     shown = _lines(axes)
     assert np.array_equal(shown["share"], np.column_stack([[1, 2, 3], shares]))
     assert np.allclose(shown["sum"][:, 1], [0.6, 0.9, 1.0])
@@ -57,7 +58,7 @@ def test_geometry_leaves_singular_points_blank(axes):
     result = recipes.geometry(MOONS.X, mc.Linear())
     result["volume"][0, 0] = 0.0
     result["volume"][0, 1] = 100.0
-    figures.geometry(result, MOONS.X, MOONS)(axes)
+    VIEWS["geometry"].draw(result, MOONS.X, MOONS)(axes)
     panel = next(each for each in axes.figure.axes if each.get_title() == "log10 of volume")
     shown = panel.collections[0].get_array()
     assert shown.mask[0, 0]
@@ -73,7 +74,7 @@ def test_denoising_shows_the_errors_and_of_digits_clean_noisy_and_denoised_rows_
         for each, value in (("clean", 0.1), ("noisy", 0.2), ("denoised", 0.3))
     }
     result = rows | {"sizes": [2, 4], "errors": [1.0, 0.5], "error": 2.0}
-    figures.denoising(result, MOONS.X, tables.built_in(name))(axes)
+    VIEWS["denoising"].draw(result, MOONS.X, tables.built_in(name))(axes)
     shown = [each for each in axes.figure.axes if each.get_xlabel() == "components"]
     assert np.array_equal(_lines(shown[0])["denoised"], [[2, 1.0], [4, 0.5]])
     assert np.array_equal(_lines(shown[0])["noisy"][:, 1], [2.0, 2.0])
@@ -88,7 +89,7 @@ def test_denoising_shows_the_errors_and_of_digits_clean_noisy_and_denoised_rows_
 
 def test_errors_against_vectors_have_binomial_standard_errors(axes):
     result = {"sizes": [4, 8], "errors": [0.2, 0.1], "error": 0.1, "n_full": 30, "n_test": 100}
-    figures.vectors(result, MOONS.X, MOONS)(axes)
+    VIEWS["vectors"].draw(result, MOONS.X, MOONS)(axes)
     assert np.allclose(_lines(axes)["compressed"], [[4, 0.2], [8, 0.1]])
     assert np.allclose(_lines(axes)["all vectors"][:, 1], 0.1)
     band = axes.collections[0].get_paths()[0].vertices

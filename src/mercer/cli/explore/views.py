@@ -1,21 +1,31 @@
 """The views: which numbers, which figure, which facts, and the code that computes the numbers."""
 
+import functools
 import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
 import mercer as mc
-from mercer.cli.explore import figures, recipes
+from mercer.cli.explore import recipes
 from mercer.cli.explore.choice import Choice
-from mercer.cli.explore.figures import Numbers
 from mercer.cli.explore.tables import Table
 from mercer.cli.pictures import Draw
+from mercer.plot import (
+    DecisionBoundaryDisplay,
+    ImageGridDisplay,
+    KernelPCAContoursDisplay,
+    ReductionDisplay,
+    _axes,
+)
 
+# The numbers of a recipe by name.
+Numbers: TypeAlias = dict[str, Any]
 _IMPORTS = "import numpy as np\nimport mercer as mc\n"
 
 
@@ -101,6 +111,18 @@ class View:
         return table.plane(choice.plane) if self.plane else None
 
 
+def _boundary(result, X, table):
+    """Draw the decision values of two classes, or the predicted class, over the plane, with points and vectors."""
+    model = result["model"]
+    several = len(model.classes_) > 2
+    values = np.searchsorted(model.classes_, result["values"]) if several else result["values"]
+    options = {"vectors": X[model.support_], "points": X, "labels": table.y, "multiclass": several}
+    display = DecisionBoundaryDisplay(result["x1"], result["x2"], values, **options)
+    return lambda ax: display.plot(ax).ax_.legend(
+        frameon=False, bbox_to_anchor=(1, 1), loc="upper left"
+    )
+
+
 def _boundary_facts(result):
     model = result["model"]
     return [
@@ -109,10 +131,35 @@ def _boundary_facts(result):
     ]
 
 
+def _components(result, X, _table):
+    """Draw contours of the scores of each component, in three columns."""
+    titles = [
+        f"{k + 1}: {share:.1%}" for k, share in enumerate(result["model"].explained_variance_ratio_)
+    ]
+    display = KernelPCAContoursDisplay(
+        result["x1"], result["x2"], result["scores"], points=X, titles=titles
+    )
+    return functools.partial(display.plot, n_columns=3)
+
+
 def _component_facts(result):
     return [
         f"six components have {result['model'].explained_variance_ratio_.sum():.1%} of the variance"
     ]
+
+
+def _spectrum(result, _X, _table):
+    """Draw the shares of the variance and their sum, on logarithmic scales."""
+    shares = result["shares"]
+
+    def draw(ax):
+        number = np.arange(1, len(shares) + 1)
+        ax.loglog(number, shares, ".-", label="share")
+        ax.loglog(number, np.cumsum(shares), ":", label="sum")
+        ax.set(xlabel="component", ylabel="share of the variance", ylim=(1e-6, 2.0))
+        ax.legend(frameon=False)
+
+    return draw
 
 
 def _spectrum_facts(result):
@@ -121,6 +168,27 @@ def _spectrum_facts(result):
         f"{n} components have 95 % of the variance",
         f"alignment with the labels {result['alignment']:.3f}",
     ]
+
+
+def _geometry(result, X, _table):
+    """Draw images of the volume element and of the distance from the mean in feature space."""
+    with np.errstate(divide="ignore"):
+        volume = np.log10(result["volume"])
+    images = {
+        "log10 of volume": np.ma.masked_invalid(volume),
+        "distance from mean": result["distance"],
+    }
+
+    def draw(ax):
+        for panel, (name, values) in zip(
+            _axes.grid(ax, 1, 2, (0, 0))[0], images.items(), strict=True
+        ):
+            image = panel.pcolormesh(result["x1"], result["x2"], values, cmap="cividis")
+            panel.figure.colorbar(image, ax=panel, orientation="horizontal")
+            panel.plot(*X.T, ".", color="white", markersize=2, alpha=0.5)
+            panel.set(aspect="equal", title=name)
+
+    return draw
 
 
 def _geometry_facts(result):
@@ -133,12 +201,46 @@ def _geometry_facts(result):
     ]
 
 
+def _denoising(result, _X, table):
+    """Draw the errors against the number of components, and for the digits the first ten, in three rows."""
+    rows = ("clean", "noisy", "denoised")
+
+    def draw(ax):
+        if table.name == "digits":
+            pixels, ax = _axes.grid(ax, 2, 1, (0, 0))[:, 0]
+            images = np.stack([result[name][:10].reshape(-1, 8, 8) for name in rows])
+            ImageGridDisplay(images, titles=rows).plot(pixels, cmap="Greys")
+        ax.semilogx(result["sizes"], result["errors"], ".-", label="denoised")
+        ax.axhline(result["error"], linestyle=":", color="C1", label="noisy")
+        ax.set(xlabel="components", ylabel="mean squared error", ylim=(0, None))
+        ax.minorticks_off()
+        ax.set_xticks(result["sizes"], list(map(str, result["sizes"])))
+        ax.legend(frameon=False)
+
+    return draw
+
+
 def _denoising_facts(result):
     error = np.mean(np.sum((result["denoised"] - result["clean"]) ** 2, axis=1))
     n = result["model"].n_components
     return [
         f"error {result['error']:.3f} with noise, {error:.3f} after denoising with {n} components"
     ]
+
+
+def _vectors(result, _X, _table):
+    """Draw the test errors against the number of vectors, with a band of their standard errors."""
+    errors = np.asarray(result["errors"])
+    spread = np.sqrt(errors * (1 - errors) / result["n_test"])
+    options = {
+        "name": "compressed",
+        "reference": result["error"],
+        "ylabel": "test error",
+        "yscale": "linear",
+    }
+    return ReductionDisplay(
+        result["sizes"], errors, spread=(errors - spread, errors + spread), **options
+    ).plot
 
 
 def _vector_facts(result):
@@ -154,7 +256,7 @@ VIEWS = {
         "Decision boundary",
         "A support vector machine in the plane: predicted classes, or the boundary of two classes and its margins.",
         recipes.boundary,
-        figures.boundary,
+        _boundary,
         _boundary_facts,
         plane=True,
     ),
@@ -162,7 +264,7 @@ VIEWS = {
         "Kernel PCA",
         "Scores of six kernel principal components over the plane, with their shares of the variance.",
         recipes.components,
-        figures.components,
+        _components,
         _component_facts,
         plane=True,
     ),
@@ -170,7 +272,7 @@ VIEWS = {
         "Spectrum",
         "The eigenvalues of the centred kernel matrix of all columns, as shares of the variance in feature space.",
         recipes.spectrum,
-        figures.spectrum,
+        _spectrum,
         _spectrum_facts,
         downloads=False,
     ),
@@ -178,7 +280,7 @@ VIEWS = {
         "Geometry",
         "The surface of the mapped points: how much the kernel magnifies, and how far points are from the mean.",
         recipes.geometry,
-        figures.geometry,
+        _geometry,
         _geometry_facts,
         plane=True,
         downloads=False,
@@ -188,14 +290,14 @@ VIEWS = {
         "Noise is added to 50 rows, at most half; kernel PCA of the other rows removes it. For digits, the first ten "
         "rows are shown.",
         recipes.denoising,
-        figures.denoising,
+        _denoising,
         _denoising_facts,
     ),
     "vectors": View(
         "Fewer vectors",
         "A support vector machine is compressed. The band has the standard errors; each change takes seconds.",
         recipes.vectors,
-        figures.vectors,
+        _vectors,
         _vector_facts,
     ),
 }
