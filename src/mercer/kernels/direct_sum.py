@@ -17,9 +17,6 @@ from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.marked import Marked
 
-# The mark of data, which have features in all blocks.
-_ALL = -1.0
-
 
 class _Listed:
     """Constructor of two or more kernels, which keeps the first and the direct sum of the others."""
@@ -75,6 +72,8 @@ class DirectSum(_Listed, Marked, Composite):
     left: Kernel
     right: Kernel
     n_features: int | None = None
+    # data have features in all blocks
+    _of_data = -1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,18 +112,9 @@ class DirectSum(_Listed, Marked, Composite):
         """The kernels of all blocks, those of nested direct sums included."""
         return [*_listed(self.left), *_listed(self.right)]
 
-    @property
-    def _of_data(self):
-        return _ALL
-
     def _kernels_of(self, marks):
-        marks = in_main_memory(marks)
-        places = [np.flatnonzero((marks == j) | (marks == _ALL)) for j in range(len(self._kernels))]
-        return [
-            (kernel, found)
-            for kernel, found in zip(self._kernels, places, strict=True)
-            if len(found)
-        ]
+        found = zip(self._kernels, self._members(in_main_memory(marks)), strict=True)
+        return [(kernel, np.flatnonzero(own)) for kernel, own in found if own.any()]
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = (
@@ -140,7 +130,7 @@ class DirectSum(_Listed, Marked, Composite):
         xp = namespace_of(points)
         marks = points[:, self.n_features]
         wrong = xp.nonzero(
-            (marks != xp.round(marks)) | (marks < _ALL) | (marks >= len(self._kernels))
+            (marks != xp.round(marks)) | (marks < self._of_data) | (marks >= len(self._kernels))
         )[0]
         if wrong.shape[0]:
             i = int(wrong[0])
@@ -152,15 +142,13 @@ class DirectSum(_Listed, Marked, Composite):
 
     def evaluate(self, tile: Tile) -> Array:
         rows = tile.mapped(self._rows)
-        found = zip(self._kernels, self._members(tile.X), self._members(tile.Z), strict=True)
+        found = zip(self._kernels, self._shares(tile.X), self._shares(tile.Z), strict=True)
         return _sum(kernel.evaluate(rows) * X[:, None] * Z for kernel, X, Z in found)
 
     def diagonal(self, points: Points) -> Array:
         rows = self._rows(points)
-        return _sum(
-            k.diagonal(rows) * own
-            for k, own in zip(self._kernels, self._members(points), strict=True)
-        )
+        found = zip(self._kernels, self._shares(points), strict=True)
+        return _sum(kernel.diagonal(rows) * own for kernel, own in found)
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         # of data only, see ``tags``
@@ -169,15 +157,14 @@ class DirectSum(_Listed, Marked, Composite):
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return _sum(kernel.diagonal_gradient(points, w) for kernel in self._kernels)
 
-    def _members(self, points):
+    def _members(self, marks):
+        """Return for each kernel whether points with some marks have features of it."""
+        return [(marks == j) | (marks == self._of_data) for j in range(len(self._kernels))]
+
+    def _shares(self, points):
         """Return for each kernel 1 at the points that have features of it, 0 at the others."""
         marks = self._marks(points)
-        xp = points.xp
-        one = xp.ones_like(marks)
-        return [
-            xp.where((marks == j) | (marks == _ALL), one, 0 * one)
-            for j in range(len(self._kernels))
-        ]
+        return [points.xp.astype(own, marks.dtype) for own in self._members(marks)]
 
 
 def _listed(kernel):

@@ -26,8 +26,6 @@ from mercer.learning.span import span_and_gradient
 # Largest change of the logarithm of a scale, and largest C mean k(x, x) or its inverse.
 _RANGE = 7.0
 _MOST = 1e8
-# Common factors that are compared.
-_FACTORS = (0.25, 0.5, 1.0, 2.0)
 
 
 def learn_scales(
@@ -165,7 +163,7 @@ def _judged(kernel, X, columns, max_iter):
 
 def _tuned(kernel, metric, X, columns, order):
     """Return the multiple of a metric of the smallest leave-one-out error of ridge regression, and that regression."""
-    metrics = [factor * metric for factor in _FACTORS]
+    metrics = [factor * metric for factor in (0.25, 0.5, 1.0, 2.0)]
     found = [(each, ridged(Mapped(kernel, each), X[order], columns[order])) for each in metrics]
     return min(found, key=lambda pair: pair[1].error)
 

@@ -15,11 +15,6 @@ from mercer.learning.weights import stack_weights, weighted_sum
 from mercer.linalg.convexity import convexity
 from mercer.linalg.leave_one_out import leave_one_out
 
-# Moves of the search for the best ridge.
-_MOVES = 3
-# Standard errors of a difference of errors beyond which it is no chance.
-_SURE = 2.0
-
 
 class Ridged(NamedTuple):
     """Sum of the squared leave-one-out errors of a ridge regression, its ridge, and its predictions."""
@@ -82,7 +77,7 @@ def surely_less(losses: Array, others: Array) -> bool:
     Losses are distances, not their squares, of which a few rows would decide.
     """
     gains = others - losses
-    return bool(gains.sum() > _SURE * np.sqrt(len(gains)) * gains.std())
+    return bool(gains.sum() > 2 * np.sqrt(len(gains)) * gains.std())
 
 
 def _firsts(kernel, points):
@@ -111,4 +106,4 @@ def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
 
     # the middle one, for kernels of variance 1
     place = [np.log(RIDGES[1])]
-    return least(tried, place, tried(place), _MOVES)
+    return least(tried, place, tried(place), moves=3)
