@@ -306,8 +306,7 @@ class _Solver:
     def take_steps(self) -> None:
         """Take sweeps until the violation is allowed, no step lowers it, or the steps of a round are taken."""
         point = self.point
-        start = self.point.n_iter
-        most = min(start + self._budget, self._limits.max_iter)
+        most = min(point.n_iter + self._budget, self._limits.max_iter)
         self._stalled = False
         while point.violation > self.tol and point.n_iter < most and not self._stopped:
             chosen = self._choose()
@@ -315,19 +314,19 @@ class _Solver:
             if len(chosen) < len(point.coef):
                 # the others are checked after each tenth of the violation
                 goal = Goal(max(0.5 * self.tol, REDUCTION * point.violation))
-            if self._sweep is None or not self._sweep.exchange(point, chosen):
+            if self._sweep is None or not self._sweep.exchange(point.dual, chosen):
+                # the old rows are freed before there is memory for new ones
                 self._sweep = None
-                self._sweep = Sweep(self._rows, point, chosen, self._values)
-            _, _, before = self._sweep.result()
-            self._stopped = self._sweep.run(goal, most - point.n_iter, self._limits.callback)
-            coef, gradient, after = self._sweep.result()
-            point.n_iter += after - before
-            point.place(self._rows, self._sweep.chosen, coef, gradient)
+                self._sweep = Sweep(self._rows, point.dual, chosen, self._values)
+            before = point.n_iter
+            self._stopped = self._sweep.move(
+                point, goal, most - point.n_iter, self._limits.callback
+            )
             _log.debug(
                 "smo: %d of %d variables, %d steps, violation %.3g",
                 *(len(chosen), len(point.coef), point.n_iter, point.violation),
             )
-            if after == before:
+            if point.n_iter == before:
                 self._stalled = True
                 return
 
@@ -410,10 +409,8 @@ class _Solver:
             return False
         self._size_of_solution = float(np.abs(direct.coef).sum())
         if direct.violation <= point.violation:
-            point.coef = direct.coef
-            point.gradient = direct.gradient
+            point.return_to(direct)
             point.n_iter += direct.n_iter
-            point.measure()
         # rounding alone may violate by more
         rounded = direct.gain == 0 and point.violation > self.tol
         point.gain = 0.0 if rounded else point.gain
@@ -488,18 +485,18 @@ class _Solver:
 
 def _start_of_sums(rows, dual, limits):
     """Return coefficients of the sums of a dual: at bounds where a model of few points has the largest gradient."""
-    members = np.split(np.arange(len(dual.coef)), dual.groups[0, 1:-1])
-    size = min(_PLACED, max(map(len, members)) // 2)
-    while buffer_values(len(members) * size) > limits.values:
+    (groups,) = dual.groups
+    size = min(_PLACED, int(np.diff(groups).max()) // 2)
+    while buffer_values((len(groups) - 1) * size) > limits.values:
         size //= 2
-    few = [own[evenly_spaced(len(own), size)] for own in members]
+    own = np.concatenate(
+        [first + evenly_spaced(last - first, size) for first, last in itertools.pairwise(groups)]
+    )
     bounds = dual.upper - dual.lower
-    factors = [
-        bounds[own].sum() / bounds[part].sum() for own, part in zip(members, few, strict=True)
-    ]
-    factor = np.repeat(factors, [len(part) for part in few])
-    own = np.concatenate(few)
     small = dual.take(own)
+    (few,) = small.groups
+    shares = np.add.reduceat(bounds, groups[:-1]) / np.add.reduceat(bounds[own], few[:-1])
+    factor = shares.repeat(np.diff(few))
     # a sample that no compiled call solves starts from its coefficients, or it would be sampled again
     small = replace(
         small,
@@ -515,7 +512,7 @@ def _start_of_sums(rows, dual, limits):
     # coefficients of both signs at a point cancel exactly
     gradient = exact_gradient(rows, dual, guess)
     coef = np.empty(len(bounds))
-    for first, last in itertools.pairwise(dual.groups[0].tolist()):
+    for first, last in itertools.pairwise(groups):
         part = slice(first, last)
         total = float(dual.coef[part].sum())
         place_at_bounds(gradient[part], coef[part], dual.lower[part], dual.upper[part], total)

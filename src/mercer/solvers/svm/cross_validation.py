@@ -100,10 +100,16 @@ def shared_bytes(n_kernels: int, n: int, itemsize: int, budget: int) -> int:
     return kept if n_kernels > 1 and 3 * kept <= budget else 0
 
 
-def _rows_of_kernels(
-    kernels: list[Kernel], points: Array, options: Options
-) -> Iterator[tuple[Rows, Options]]:
-    """Yield, for kernels of one class over the same points, kernel rows and options with the memory that is left."""
+def cross_validate_kernels(
+    kernels: list[Kernel],
+    points: Array,
+    duals: Sequence[Dual],
+    folds: list[Fold],
+    Cs: Array,
+    options: Options,
+    gap: float = 0.0,
+) -> Iterator[Any]:
+    """Yield what `cross_validate` returns for each of several kernels of one class over the same points."""
     shared = None
     left = options
     for kernel in kernels:
@@ -117,20 +123,6 @@ def _rows_of_kernels(
             own = rows.kernel
             rows = copy.copy(shared)
             rows.set_kernel(own)
-        yield rows, left
-
-
-def cross_validate_kernels(
-    kernels: list[Kernel],
-    points: Array,
-    duals: Sequence[Dual],
-    folds: list[Fold],
-    Cs: Array,
-    options: Options,
-    gap: float = 0.0,
-) -> Iterator[Any]:
-    """Yield what `cross_validate` returns for each of several kernels of one class over the same points."""
-    for rows, left in _rows_of_kernels(kernels, points, options):
         yield cross_validate(rows, duals, folds, Cs, left, gap)
 
 

@@ -32,8 +32,8 @@ _STEPS_PER_POINT = 100
 _COPIES = 0.1
 # Problems between which memory is divided where it does not hold what two need.
 AT_A_TIME = 4
-# Fewest kernel values that a solver needs, in lanes squared.
-_LEAST = 64
+# Fewest kernel values that a solver needs, and that a sweep copies.
+LEAST_VALUES = 64 * LANES**2
 
 
 class Goal(NamedTuple):
@@ -157,7 +157,7 @@ class Limits(NamedTuple):
         most = int(budget / (1 + _COPIES)) // itemsize
         needed = buffer_values(n + LANES)
         share = most // min(many, 2 if 2 * needed <= most else AT_A_TIME)
-        values = max(min(share, needed), _LEAST * LANES**2)
+        values = max(min(share, needed), LEAST_VALUES)
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
         goal = Goal(options.tol) if goal is None else goal

@@ -16,10 +16,8 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
+from mercer._compute.costs import TOGETHER_VARIABLES
 from mercer.solvers.svm.dual import Dual, Joined, groups
-
-# Variables whose places in a block are computed at a time.
-_PLACES = 1 << 16
 
 # --- binary classifiers ----------------------------------------------------------------------------------------------
 
@@ -77,7 +75,7 @@ class Subproblems(Joined):
 
     def _places(self):
         """Yield some variables at a time, and their columns in a block."""
-        for some in groups(self.stops, _PLACES):
+        for some in groups(self.stops, TOGETHER_VARIABLES):
             own = slice(self.stops[some.start], self.stops[some.stop])
             yield own, self.columns[some].ravel().repeat(self.runs[some].ravel())
 
@@ -159,6 +157,7 @@ def pair_columns(n_classes: int) -> Array:
     return columns
 
 
+@functools.lru_cache(maxsize=8)
 def pair_places(n_classes: int) -> tuple[Array, Array]:
     """Return the two columns of each pair among the packed columns of all classes side by side (c (c - 1),)."""
     first, second = _pairs(n_classes)
@@ -194,8 +193,9 @@ def pair_values(products: Array, n_classes: int) -> Array:
     ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
     columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
     """
-    values = np.empty((len(products), n_classes * (n_classes - 1) // 2), products.dtype)
-    _add_columns(np.ascontiguousarray(products), n_classes, values)
+    first, second = pair_places(n_classes)
+    values = products.take(first, axis=1)
+    values += products.take(second, axis=1)
     return values
 
 
@@ -230,18 +230,6 @@ def _signed_sums(values, n_classes):
     sums = np.zeros((len(values), n_classes))
     _add_signed(np.ascontiguousarray(values), sums)
     return sums
-
-
-@compiled
-def _add_columns(products, n_classes, values):
-    """Write the sums of the two columns of each pair."""
-    width = n_classes - 1
-    for t in range(values.shape[0]):
-        k = 0
-        for i in range(width):
-            for j in range(i + 1, n_classes):
-                values[t, k] = products[t, i * width + j - 1] + products[t, j * width + i]
-                k += 1
 
 
 @compiled

@@ -14,6 +14,7 @@ from mercer._compute.costs import (
 )
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.engine import (
     ROWS_WANTED,
     STEPS,
@@ -24,24 +25,20 @@ from mercer.solvers.svm.engine import (
     new_slopes,
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
-from mercer.solvers.svm.options import SHARE, Goal, copied_values
+from mercer.solvers.svm.options import LEAST_VALUES, SHARE, Goal, copied_values
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.verify import Point
 
-# Least number of kernel values copied.
-_COPIED = 64 * LANES**2
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
 _KEPT = 0.5
 
 
 class Sweep:
-    """Variables ``chosen`` (int array, ascending) of a point's dual, which are solved for while all others stay."""
+    """Variables ``chosen`` (int array, ascending) of a dual, which are solved for while all others stay."""
 
-    def __init__(self, rows: Rows, point: Point, chosen: Array, values: int) -> None:
-        self.chosen = chosen
+    def __init__(self, rows: Rows, dual: Dual, chosen: Array, values: int) -> None:
+        self._chosen = chosen
         self._rows = rows
-        dual = point.dual
         groups = np.searchsorted(chosen, dual.groups[0])
         lanes = in_lanes(groups.astype(np.int64))
         m = int(lanes[-1])
@@ -52,7 +49,7 @@ class Sweep:
         K = allocate((m, m), rows.dtype)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         K[0] = 0
-        spare = allocate(min(copied_values(m), max(values // 10, _COPIED)), rows.dtype)
+        spare = allocate(min(copied_values(m), max(values // 10, LEAST_VALUES)), rows.dtype)
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
         wanted = np.empty(SWEEP_ROWS, np.int64)
@@ -75,34 +72,23 @@ class Sweep:
         self._tiles = tiles_of_points(RawRows.without_points(nothing, rows.diagonal), self._own, K)
         self._columns = None
         self._free = np.empty(0, np.int64)
-        self.load(point)
 
-    def load(self, point: Point) -> None:
-        """Take the gradient and the coefficients of a point."""
-        s = self._state
-        dual = point.dual
-        own = self.chosen
-        s.f[self._live] = point.gradient[own]
-        s.coef[self._live] = point.coef[own]
-        s.lower[self._live] = dual.lower[own]
-        s.upper[self._live] = dual.upper[own]
-
-    def exchange(self, point: Point, chosen: Array) -> bool:
+    def exchange(self, dual: Dual, chosen: Array) -> bool:
         """Put other variables in the places of some, if most are the same; return whether that was done.
 
         Known rows get their columns, rows of the old variables are lost.
         """
         s = self._state
-        kept = np.isin(self.chosen, chosen)
+        kept = np.isin(self._chosen, chosen)
         least = _KEPT * len(chosen) if len(s.groups) == 2 else len(chosen)
-        if len(chosen) != len(self.chosen) or kept.sum() < least:
+        if len(chosen) != len(self._chosen) or kept.sum() < least:
             return False
         places = np.flatnonzero(~kept)
-        fresh = np.setdiff1d(chosen, self.chosen)
-        self.chosen = self.chosen.copy()
-        self.chosen[places] = fresh
+        fresh = np.setdiff1d(chosen, self._chosen)
+        self._chosen = self._chosen.copy()
+        self._chosen[places] = fresh
         s.slots[places] = -1
-        self._own[places] = point.dual.points[fresh]
+        self._own[places] = dual.points[fresh]
         known = np.flatnonzero(s.slots >= 0)
         if len(places):
             self._columns = None
@@ -115,31 +101,32 @@ class Sweep:
                 s.K[s.slots[some][:, None], places] = block
             self._tiles.diagonal[places] = self._rows.diagonal[self._own[places]]
         self._free = np.setdiff1d(np.arange(s.counts[USED]), s.slots[known])
-        self.load(point)
         return True
 
-    def run(self, goal: Goal, limit: int, callback: Callable[[float], bool] | None) -> bool:
-        """Take at most about ``limit`` steps towards a goal; return whether the callback stopped them."""
+    def move(
+        self, point: Point, goal: Goal, limit: int, callback: Callable[[float], bool] | None
+    ) -> bool:
+        """Move a point by at most about ``limit`` steps towards a goal; return whether the callback stopped them."""
         s = self._state
+        own = self._chosen
+        s.f[self._live] = point.gradient[own]
+        s.coef[self._live] = point.coef[own]
+        s.lower[self._live] = point.dual.lower[own]
+        s.upper[self._live] = point.dual.upper[own]
+        s.counts[TAKEN] = 0
         status = STEPS
-        start = int(self._state.counts[TAKEN])
-        while status in (STEPS, ROWS_WANTED):
+        stopped = False
+        while status in (STEPS, ROWS_WANTED) and not stopped and s.counts[TAKEN] < limit:
             check_cancelled()
-            left = limit - (int(s.counts[TAKEN]) - start)
-            if left <= 0:
-                return False
+            left = limit - int(s.counts[TAKEN])
             most = min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD)))
             status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
-            if callback is not None and callback(float(load_slopes(s, new_slopes(s)))):
-                return True
-        return False
-
-    def result(self) -> tuple[Array, Array, int]:
-        """Return the coefficients and the gradient of the variables, and the number of all steps."""
-        s = self._state
-        return s.coef[self._live], s.f[self._live], int(s.counts[TAKEN])
+            stopped = callback is not None and callback(float(load_slopes(s, new_slopes(s))))
+        point.n_iter += int(s.counts[TAKEN])
+        point.place(self._rows, own, s.coef[self._live], s.f[self._live])
+        return stopped
 
     def _fill(self):
         """Compute the wanted rows, in memory of rows that were given up or that is unused."""
