@@ -202,6 +202,11 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
     return X
 
 
+def as_block(rows: Any, start: int) -> Any:
+    """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
+    return as_rows(rows, f"X[{start}:{start + count_points(rows)}]")
+
+
 def _are_valid(X, dtype):
     """Return whether X are rows that need no change: their checks take longer than a small product."""
     return (

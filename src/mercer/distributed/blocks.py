@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, notify, shown
 from mercer._compute.lazy import is_dask
-from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.points import as_block, count_points, take_points
 from mercer._compute.readable import refuse_unreadable
 
 if TYPE_CHECKING:
@@ -140,12 +140,7 @@ def _of(part, rows):
 
 
 def _read(rows, part):
-    return validated(rows[part], part.start)
-
-
-def validated(rows: ArrayLike, start: int) -> Array:
-    """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
-    return as_rows(rows, f"X[{start}:{start + count_points(rows)}]")
+    return as_block(rows[part], part.start)
 
 
 def as_blocks(X: PointsLike) -> DiskBlocks | DaskBlocks | None:

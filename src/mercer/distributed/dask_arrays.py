@@ -22,8 +22,7 @@ from dask.delayed import Delayed, delayed
 from mercer._common import Array, ArrayLike, is_heard, listening, notify
 from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.memory import reusing
-from mercer._compute.points import as_rows, join_points
-from mercer.distributed.blocks import validated
+from mercer._compute.points import as_block, as_rows, join_points
 
 # its configuration must be complete before a part of it is set and restored
 with contextlib.suppress(ImportError):
@@ -87,7 +86,7 @@ class DaskBlocks:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
         # functions of the user may divide by the deviation of a row
         row = np.linspace(1, 2, self.shape[1])[None].astype(self.array.dtype)
-        like = function(shared, validated(row, 0))
+        like = function(shared, as_block(row, 0))
         options = {
             "function": function,
             "shared": delayed(shared, traverse=False),
@@ -182,14 +181,14 @@ def _running():
 
 @delayed(pure=True)
 def _take(rows, start, wanted):
-    return validated(rows, start)[wanted]
+    return as_block(rows, start)[wanted]
 
 
 @delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
     # tasks on threads of this process would count the rows of their own block
     with reusing(), listening(None):
-        return function(shared, validated(rows, start), *columns)
+        return function(shared, as_block(rows, start), *columns)
 
 
 @delayed(pure=True)
@@ -312,4 +311,4 @@ def _nodes(rows):
 
 @delayed(pure=True)
 def _checked(rows, start):
-    return validated(rows, start)
+    return as_block(rows, start)
