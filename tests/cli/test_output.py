@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.cli.compress import SUFFIXES, Output
 from mercer.cli.failure import Failure
-from mercer.cli.output import SUFFIXES, Output
 
 X = np.array([[0.0], [1.0], [2.0]])
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import mercer
 from mercer._common import shown
 from mercer.cli import compress, demo, explore, info, warmup
-from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
 from mercer.formats.quantised import CODED
 
@@ -91,7 +90,7 @@ def _add_compress(commands):
 
 def _add_output(parser):
     parser.add_argument(
-        "--to", choices=list(SUFFIXES), default="mercer", help="format (default: %(default)s)"
+        "--to", choices=list(compress.SUFFIXES), default="mercer", help="format (default: %(default)s)"
     )
     parser.add_argument(
         "-o",

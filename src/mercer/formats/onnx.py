@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,17 +123,11 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
     else:
         stored = uncoded(exported, dtype)
     graph = _Graph(stored, codes)
-    outputs = graph.model("X")
+    graph.model("X", exported.outputs)
     label = onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64
     proto = helper.make_model(
         helper.make_graph(
-            [
-                *graph.nodes,
-                *(
-                    helper.make_node("Identity", [name], [output])
-                    for output, name in outputs.items()
-                ),
-            ],
+            graph.nodes,
             "mercer",
             [helper.make_tensor_value_info("X", graph.number, ["n", exported.n_features])],
             [
@@ -245,9 +239,8 @@ def _convert(scope, operator, container):
         lambda name: scope.get_unique_variable_name(f"mercer_{name}"),
     )
     # the input of a pipeline may be integers
-    outputs = graph.model(graph.add("Cast", given.full_name, to=graph.number))
-    for name, output in zip(outputs.values(), operator.outputs, strict=True):
-        graph.nodes.append(helper.make_node("Identity", [name], [output.full_name]))
+    X = graph.add("Cast", given.full_name, to=graph.number)
+    graph.model(X, [each.full_name for each in operator.outputs])
     container.initializers.extend(graph.constants)
     for node in graph.nodes:
         attributes = {each.name: helper.get_attribute_value(each) for each in node.attribute}
@@ -282,7 +275,12 @@ class _Graph:
         self._sources = {}
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
 
-    def model(self, X: str) -> dict[str, str]:
+    def model(self, X: str, outputs: Iterable[str]) -> None:
+        """Add the model, with given names of its outputs."""
+        for name, output in zip(self._outputs(X), outputs, strict=True):
+            self.nodes.append(self._onnx.helper.make_node("Identity", [name], [output]))
+
+    def _outputs(self, X):
         """Add the model and return the names of its outputs."""
         exported = self._exported
         if exported.shift is not None:
@@ -293,7 +291,7 @@ class _Graph:
         scores = self._scores(self._in_float64(self._kernel_values(X)))
         scores = self.add("Cast", scores, to=self.number)
         if exported.labels is None:
-            return {"scores": scores}
+            return [scores]
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
         found = {"scores": scores}
         values = scores
@@ -309,7 +307,7 @@ class _Graph:
             found["probabilities"] = self._probabilities(found.get("decision", scores))
         if exported.answer == "probable":
             values = found["probabilities"]
-        return {"label": self.add("Gather", labels, self._winner(values), axis=0)} | found
+        return [self.add("Gather", labels, self._winner(values), axis=0), *found.values()]
 
     def _encoded(self, X):
         """Add the scaled columns (n, q) of a table, and return their name."""
