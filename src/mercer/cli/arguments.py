@@ -90,7 +90,10 @@ def _add_compress(commands):
 
 def _add_output(parser):
     parser.add_argument(
-        "--to", choices=list(compress.SUFFIXES), default="mercer", help="format (default: %(default)s)"
+        "--to",
+        choices=list(compress.SUFFIXES),
+        default="mercer",
+        help="format (default: %(default)s)",
     )
     parser.add_argument(
         "-o",
