@@ -37,8 +37,8 @@ from mercer.solvers.svm.engine import (
     place_at_bounds,
     solve_small_duals,
 )
-from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.linear import solve_factored, steps_before_newton
+from mercer.solvers.svm.fused_rows import ROUNDED_POINTS, rows_of
+from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
 from mercer.solvers.svm.options import COARSE, Goal, Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows
@@ -63,15 +63,13 @@ _SHARE = 0.02
 # Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
 _PATIENCE = 100
 _LEAST = 100_000
-# A round that raises the objective and lowers the violation by less than these shares has stalled.
+# A round that raises the objective by less than this share, and lowers the violation as little, has stalled.
 _GAIN = 1e-4
-_FALL = 0.1
 # Round after which the factor of a small kernel matrix is tried whatever its rank.
 _FULL = 2
 # Newton steps of one kind are repeated so many times while they gain.
 _REPEATS = 10
-# Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
-_SAMPLE = 64
+# The largest rounding of gradients as a multiple of that found on a sample.
 _TAIL = 2.0
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
 NEWTON_SHARE = 0.01
@@ -81,9 +79,9 @@ _CHECKS = 3
 REFINED = 500
 # Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.
 _CELL_SHARE = 0.05
-# Points of a group in the sample that places all others at bounds, and in one that gives a mean.
+# Points of a group in the sample that places all others at bounds, and in one that gives a mean or a spread.
 _PLACED = 1000
-_MEANS = 500
+MEANS = 500
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
 
@@ -153,7 +151,7 @@ def distance_of_means(rows: Rows, dual: Dual) -> float:
     """Return about the squared distance of the means of two classes, on a few points; bounds are their weights."""
     bounds = dual.lower + dual.upper
     classes = np.flatnonzero(bounds > 0), np.flatnonzero(bounds < 0)
-    few = np.concatenate([own[evenly_spaced(len(own), _MEANS)] for own in classes])
+    few = np.concatenate([own[evenly_spaced(len(own), MEANS)] for own in classes])
     bounds = bounds[few]
     weights = bounds / np.where(bounds > 0, bounds[bounds > 0].sum(), -bounds[bounds < 0].sum())
     squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
@@ -387,7 +385,7 @@ class _Solver:
                 if abs(gain) <= self._rounding()
                 else gain / max(abs(value), np.finfo(float).tiny)
             )
-            stuck = self._stalled or point.violation > (1 - _FALL) * self._best.violation
+            stuck = self._stalled or point.violation > (1 - FALL) * self._best.violation
             if gain < -_GAIN or (gain < _GAIN and stuck):
                 point.gain = gain
                 if self._best.violation < point.violation:
@@ -423,7 +421,7 @@ class _Solver:
             check_cancelled()
             before = point.violation
             moved = refine_point(self._rows, point, 0.0, gaining=True)
-            if not moved or point.violation > (1 - _FALL) * before:
+            if not moved or point.violation > (1 - FALL) * before:
                 return
 
     def _rounding(self):
@@ -607,7 +605,7 @@ def rounding_of_gradients(rows: Rows, duals: Dual, coef: Array, gradient: Array)
     points = duals.points
     free = (coef > duals.lower) & (coef < duals.upper)
     candidates = np.unique(points[free] if free.any() else points)
-    some = candidates[evenly_spaced(len(candidates), _SAMPLE)]
+    some = candidates[evenly_spaced(len(candidates), ROUNDED_POINTS)]
     weights = np.zeros((count_points(rows.points), len(duals)))
     np.add.at(weights, (points, number), coef)
     support = np.flatnonzero(weights.any(axis=1))

@@ -52,8 +52,8 @@ from mercer.solvers.svm.on_demand import RawRows, Terms
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 from mercer.solvers.svm.smo import LANES
 
-# Number of points of the sample on which rounding is measured.
-_SAMPLE = 64
+# Number of points of a sample on which rounding is measured.
+ROUNDED_POINTS = 64
 # Rows whose middle half holds the centre.
 _CENTRED = 32
 # Loops over scalars that are known, see `loops`.
@@ -86,7 +86,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     make = SparseRows if sparse else FusedRows
     if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
-    sample = take_points(points, evenly_spaced(count_points(points), _SAMPLE))
+    sample = take_points(points, evenly_spaced(count_points(points), ROUNDED_POINTS))
     few = np.arange(count_points(sample))
     blocks = []
     for dtype in (np.float32, np.float64):
@@ -130,7 +130,7 @@ def centre_of(points: Array) -> Array:
 def _with_neighbours(points):
     """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
     n = count_points(points)
-    few = evenly_spaced(n, _SAMPLE // 2)
+    few = evenly_spaced(n, ROUNDED_POINTS // 2)
     X = widened(points)
     distances = euclidean_distances(X[few], X)
     distances[np.arange(len(few)), few] = np.inf

@@ -48,7 +48,7 @@ from mercer.kernels.dot import Linear
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.options import COARSE, Limits
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import EPS, Point, certificate, exact_gradient, finer
+from mercer.solvers.svm.verify import DRIFT, EPS, Point, certificate, exact_gradient, finer
 
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.
@@ -65,14 +65,13 @@ _SAMPLE = 100
 # Factor of sigma between rounds; so many without a violation lower by the share are the last.
 _GROWTH = 3.0
 _VAIN = 3
-_FALL = 0.1
+FALL = 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
 _FIRST = 100.0
 # A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance, and its sums
-# have the second accuracy, after which the free coefficients share the rest up to the third.
+# have the second accuracy, after which the free coefficients share the rest.
 _INNER = 0.1
 _EXACT = 1e-6
-_ROUNDED = 1e-14
 # Most Newton steps of a round, and of a solution.
 _STEPS = 100
 _MOST_STEPS = 1000
@@ -245,7 +244,7 @@ class _State:
             # at a small sigma errors of this size do not move coefficients across their range yet, and need not fall
             vain = (
                 vain + 1
-                if sigma * min(spread, violation) >= full and violation >= (1 - _FALL) * least
+                if sigma * min(spread, violation) >= full and violation >= (1 - FALL) * least
                 else 0
             )
             if violation <= least:
@@ -352,7 +351,7 @@ class _State:
             places = np.arange(*own)
             for chosen in (places[free[places]], places):
                 missing = total / self.unit - float(coef[places].sum())
-                if abs(missing) > _ROUNDED * np.abs(coef[places]).sum() and len(chosen):
+                if abs(missing) > DRIFT * np.abs(coef[places]).sum() and len(chosen):
                     coef[chosen] = shifted(
                         coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen]
                     )

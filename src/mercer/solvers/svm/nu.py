@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import evenly_spaced
-from mercer.solvers.svm.bounded import distance_of_means, solve_alone, solve_each
+from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_alone, solve_each
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
@@ -27,8 +27,6 @@ from mercer.solvers.svm.verify import (
     measured_each,
 )
 
-# Points of the sample that gives a spread.
-_SAMPLE = 500
 # Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
 _COARSE = 1e-2
 # Margins below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
@@ -81,8 +79,12 @@ def solve_nu_svcs(rows: Rows, duals: Dual, options: Options) -> Solution:
     touching = found.margin <= _TOUCHING_NU * found.unit
     closed = half >= (1 - 1e-12) * np.minimum(duals.sums(duals.upper), -duals.sums(duals.lower))
     for k in np.flatnonzero(touching | closed).tolist():
-        step = _with_small_margin if touching[k] else _place
-        found[k] = step(rows, duals[k], found[k], options)
+        own = found[k]
+        found[k] = (
+            _with_small_margin(rows, duals[k], own, options)
+            if touching[k]
+            else _place(duals[k], own)
+        )
     return _in_margins(duals, found)
 
 
@@ -174,7 +176,7 @@ def _in_margins(duals, found):
     return certified(found, duals)
 
 
-def _place(_rows, dual, solution, _options):
+def _place(dual, solution):
     """Return a solution if one class is at its bounds: every margin from half the distance on is optimal.
 
     The distance is divided in the proportion of the classes' factors, and halved if that of the other class is smaller.
@@ -321,7 +323,7 @@ def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
 
 def _spread(rows):
     """Return about the root mean square distance of the points from their mean."""
-    few = evenly_spaced(len(rows.diagonal), _SAMPLE)
+    few = evenly_spaced(len(rows.diagonal), MEANS)
     weights: Array = np.full(len(few), 1 / len(few))
     squared = float(rows.diagonal[few].mean()) - float(weights @ rows.product(few, few, weights))
     return np.sqrt(max(squared, 1e-12 * float(np.abs(rows.diagonal).max()), np.finfo(float).tiny))

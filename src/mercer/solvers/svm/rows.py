@@ -174,11 +174,7 @@ class KnownRows(Rows):
 
         def write(R, out):
             # whole rows are copied faster than single values
-            out[:] = (
-                self.values[R][:, chosen]
-                if isinstance(chosen, slice)
-                else self.values[np.ix_(R, chosen)]
-            )
+            out[:] = self.values[consecutive(R)][:, chosen]
 
         return write
 

@@ -23,7 +23,7 @@ from mercer.solvers.svm.linear import ROWS_NEEDED, steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
-from mercer.solvers.svm.verify import certified, settled
+from mercer.solvers.svm.verify import certified
 
 
 def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
@@ -49,11 +49,8 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
     widest = dual.largest * (1 if dual.total is None or dual.one_sided else 2)
     rows = _with_values(rows, dual, widest, options)
     if dual.ridge is not None:
-        found = solve_each(rows, _bounded(dual), options)
-        for k, own in enumerate(dual):
-            # the certificate of a quadratic loss is not that between the bounds
-            found[k] = settled(found[k], own)
-        return found
+        # the certificate of a quadratic loss is not that between the bounds
+        return certified(solve_each(rows, _bounded(dual), options), dual)
     if dual.total is None and not dual.unbounded:
         return solve_each(rows, dual, options)
     if dual.one_sided:

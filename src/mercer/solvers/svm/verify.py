@@ -135,16 +135,6 @@ def measured(gradient: Array, coef: Array, dual: Dual) -> tuple[Array, float]:
     return bias, measure(gradient, coef, dual.lower, dual.upper, float(dual.epsilon), groups, bias)
 
 
-def settled(found: Solution, dual: Dual) -> Solution:
-    """Return the solution of one dual with settled coefficients, the bias of these, and its objectives."""
-    coef = found.coef.copy()
-    settle(coef, dual.lower, dual.upper, DRIFT, EPS)
-    biases = measured(found.gradient, coef, dual)[0]
-    margin = 0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0
-    moved = replace(found, coef=coef, bias=biases.mean(keepdims=True), margin=margin)
-    return certified(moved, dual)
-
-
 def certified(found: Solution, dual: Dual) -> Solution:
     """Return solutions with their objectives; their epsilon may be another one than that of the dual."""
     own = replace(dual, epsilon=float(found.epsilon[0]))
@@ -271,20 +261,25 @@ class Point:
 
     def solution(self, unit: float = 1.0) -> Solution:
         """Return the point as a solution with settled coefficients and certificate; ``unit`` is that of its margins."""
+        dual = self.dual
+        coef = self.coef.copy()
+        settle(coef, dual.lower, dual.upper, DRIFT, EPS)
+        biases = measured(self.gradient, coef, dual)[0]
         found = Solution(
-            self.coef,
+            coef,
             self.gradient,
-            0.0,
+            biases.mean(keepdims=True),
             self.violation,
             self.n_iter,
             0.0,
             0.0,
+            margin=0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0,
             unit=unit,
             noise=self.noise,
-            epsilon=self.dual.epsilon,
+            epsilon=dual.epsilon,
             gain=self.gain,
         )
-        return settled(found, self.dual)
+        return certified(found, dual)
 
 
 def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None)) -> Array:
