@@ -162,3 +162,27 @@ def test_a_function_that_xp_lacks_is_named_with_those_that_it_has():
         AttributeError, match="xp has no 'cosh'; a profile may use abs, const, exp, .* where, and"
     ):
         Hyperbolic()([[1.0]])
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2), mc.Linear()], ids=str)
+def test_models_use_the_values_that_a_subclass_states_and_no_profile_of_its_base(kernel):
+    class Doubled(type(kernel)):
+        def evaluate(self, tile):
+            return 2 * super().evaluate(tile)
+
+        def diagonal(self, points):
+            return 2 * super().diagonal(points)
+
+    doubled = Doubled(*kernel.get_params().values())
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for own, plain in (
+        (mc.SVC(kernel=doubled), mc.SVC(kernel=2.0 * kernel)),
+        (mc.KernelRidge(kernel=doubled), mc.KernelRidge(kernel=2.0 * kernel)),
+    ):
+        expected = plain.fit(X, y).predict(X)
+        np.testing.assert_allclose(own.fit(X, y).predict(X), expected, rtol=1e-9)
+        score = "decision_function" if hasattr(own, "decision_function") else "predict"
+        np.testing.assert_allclose(
+            getattr(own, score)(X), getattr(plain, score)(X), rtol=1e-3, atol=1e-3
+        )

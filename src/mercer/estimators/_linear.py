@@ -25,7 +25,8 @@ class Normals:
 
 def is_linear(model: Model) -> bool:
     """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
-    return isinstance(model.kernel_, Linear)
+    # a subclass may state other values
+    return isinstance(model.kernel_, Linear) and model.kernel_.scalar is not None
 
 
 def normals(vectors: Array, coef: Array) -> Array:

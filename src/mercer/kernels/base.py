@@ -29,7 +29,7 @@ from mercer._compute.profile import field_names
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer._elsewhere import explained, refuse_attribute
-from mercer.kernels.subclasses import check_class, check_use
+from mercer.kernels.subclasses import PROTOCOL, check_class, check_use
 
 # Largest degree of a polynomial or power: float32 holds all smaller whole numbers.
 MOST_DEGREE = 2**24
@@ -187,7 +187,12 @@ class Kernel(ByContent):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_class(cls)
-        if "__post_init__" in vars(cls):
+        own = vars(cls).keys()
+        # compiled code runs the profile alone, and features are those of the base
+        if cls.scalar and own & PROTOCOL.keys() and own.isdisjoint({"profile", "scalar"}):
+            cls.scalar = None
+            cls.explicit = False
+        if "__post_init__" in own:
             cls.__post_init__ = _after_numbers(cls.__post_init__)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:

@@ -8,7 +8,7 @@ from mercer._elsewhere import refuse_call
 
 _DECORATOR = "@dataclass(frozen=True, eq=False)"
 # Arguments of the members of the protocol, after self.
-_PROTOCOL = {
+PROTOCOL = {
     "evaluate": ("tile",),
     "diagonal": ("points",),
     "gradient": ("tile", "W"),
@@ -29,7 +29,7 @@ def check_class(new: type) -> None:
         raise TypeError(
             f"{name} must not define __init__; declare parameters as fields of a {_DECORATOR} class."
         )
-    for member, arguments in _PROTOCOL.items():
+    for member, arguments in PROTOCOL.items():
         if inspect.isfunction(own.get(member)) and not _takes(own[member], "self", *arguments):
             blocks = (
                 "; tile.X and tile.Z are the two blocks of points" if "tile" in arguments else ""
