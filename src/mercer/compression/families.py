@@ -54,8 +54,10 @@ _OF_DATA = (
     "classes_",
     "class_weight_",
     "epsilon_",
+    "eigenvalues_",
+    "explained_variance_ratio_",
+    "mean_",
 )
-_OF_COMPONENTS = ("eigenvalues_", "explained_variance_ratio_", "mean_")
 
 
 @functools.singledispatch
@@ -213,7 +215,7 @@ def _converted(own, model, params):
     """Return an estimator with the parameters, the kept attributes and the vectors of a fitted model."""
     found = as_expansion(model)
     estimator = own(**params)
-    for name in (*_OF_DATA, *_OF_COMPONENTS):
+    for name in _OF_DATA:
         if hasattr(model, name):
             setattr(estimator, name, getattr(model, name))
     if own is KernelRidge:

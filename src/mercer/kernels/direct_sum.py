@@ -72,6 +72,7 @@ class DirectSum(_Listed, Marked, Composite):
     left: Kernel
     right: Kernel
     n_features: int | None = None
+    _mark = "block"
     # data have features in all blocks
     _of_data = -1.0
 
@@ -126,19 +127,13 @@ class DirectSum(_Listed, Marked, Composite):
             kernel.admit(points[:, : self.n_features], name)
         return points
 
-    def _admit_marks(self, points, name):
-        xp = namespace_of(points)
-        marks = points[:, self.n_features]
-        wrong = xp.nonzero(
-            (marks != xp.round(marks)) | (marks < self._of_data) | (marks >= len(self._kernels))
-        )[0]
-        if wrong.shape[0]:
-            i = int(wrong[0])
-            raise ValueError(
-                f"{name} has the block {float(marks[i]):.6g} in row {i}; blocks must be from 0 to "
-                f"{len(self._kernels) - 1}, or -1 for data."
-            )
-        return points
+    def _wrong(self, marks):
+        whole = marks == namespace_of(marks).round(marks)
+        return ~whole | (marks < self._of_data) | (marks >= len(self._kernels))
+
+    @property
+    def _rule(self):
+        return f"blocks must be from 0 to {len(self._kernels) - 1}, or -1 for data"
 
     def evaluate(self, tile: Tile) -> Array:
         rows = tile.mapped(self._rows)

@@ -26,9 +26,14 @@ class Marked(Kernel):
     def _kernels_of(self, marks: Array) -> list[tuple[Kernel, Array]]:
         """Return kernels k of rows without marks, and the places of the points z with the features k(., z)."""
 
-    def _admit_marks(self, points: PointsLike, name: str) -> PointsLike:
-        """Return points with valid marks."""
-        return points
+    @abstractmethod
+    def _wrong(self, marks: Array) -> Array:
+        """Return which marks are not valid."""
+
+    @property
+    @abstractmethod
+    def _rule(self) -> str:
+        """What valid marks, whose name is ``_mark``, are."""
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
@@ -38,10 +43,16 @@ class Marked(Kernel):
                 f"{name} has {points.shape[1]} columns; it must have n_features = {d}, or {d + 1} with the mark of "
                 f"each point of {type(self).__name__} in the last."
             )
-        if points.shape[1] == d + 1:
-            return self._admit_marks(points, name)
         xp = namespace_of(points)
-        return xp.concat([points, xp.full_like(points[:, :1], self._of_data)], axis=1)
+        if points.shape[1] == d:
+            return xp.concat([points, xp.full_like(points[:, :1], self._of_data)], axis=1)
+        wrong = xp.nonzero(self._wrong(points[:, d]))[0]
+        if wrong.shape[0]:
+            i = int(wrong[0])
+            raise ValueError(
+                f"{name} has the {self._mark} {float(points[i, d]):.6g} in row {i}; {self._rule}."
+            )
+        return points
 
     def _marks(self, points):
         # a composite may keep rows without marks, for its other parts

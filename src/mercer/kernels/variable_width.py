@@ -4,7 +4,6 @@ import numpy as np
 
 from mercer._common import Array, check_integer, check_positive
 from mercer._compute.devices import in_main_memory
-from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, finite, storable_kernel
@@ -59,6 +58,7 @@ class VariableWidthGaussian(Marked):
     positive_semidefinite = True
     # without gradient for users, as steps may leave the widths allowed
     _tagged = {"differentiable": False}
+    _mark = "width"
 
     gamma: float
     n_features: int
@@ -78,17 +78,13 @@ class VariableWidthGaussian(Marked):
             for i, a in enumerate(widths)
         ]
 
-    def _admit_marks(self, points, name):
-        xp = namespace_of(points)
-        a = points[:, self.n_features]
-        narrow = xp.nonzero(~((a > 0) & (self._relative(a) > 0.5)))[0]
-        if narrow.shape[0]:
-            i = int(narrow[0])
-            raise ValueError(
-                f"{name} has the width {float(a[i]):.6g} in row {i}; widths must be above {0.5 / self.gamma**0.5:.6g}, "
-                "the width of the kernel over sqrt(2); give a larger one."
-            )
-        return points
+    def _wrong(self, marks):
+        return ~((marks > 0) & (self._relative(marks) > 0.5))
+
+    @property
+    def _rule(self):
+        least = 0.5 / self.gamma**0.5
+        return f"widths must be above {least:.6g}, the width of the kernel over sqrt(2); give a larger one"
 
     @finite
     def evaluate(self, tile: Tile) -> Array:

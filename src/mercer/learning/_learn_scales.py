@@ -147,7 +147,11 @@ def _judged(kernel, X, columns, max_iter):
     half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
     few = order[: half or None]
     equal = np.ones(X.shape[1])
-    learned = _learned(kernel, X[few], columns[few] - columns[few].mean(axis=0), max_iter)
+    learned = equal
+    targets = columns[few] - columns[few].mean(axis=0)
+    # few rows may be constant
+    if targets.any() and np.ptp(X[few], axis=0).any():
+        learned = _aligned(kernel, X[few], targets, max_iter)
     # ridges are those of kernels of variance 1
     kernel = float(1 / (variances([kernel], X)[0] or 1.0)) * kernel
     found = [_tuned(kernel, metric, X, columns, order) for metric in (equal, learned)]
@@ -157,7 +161,7 @@ def _judged(kernel, X, columns, max_iter):
     if not surely_less(better, plain):
         return found[0][0]
     if half:
-        learned = _learned(kernel, X, columns, max_iter)
+        learned = _aligned(kernel, X, columns, max_iter)
     return _tuned(kernel, learned, X, columns, order)[0]
 
 
@@ -166,13 +170,6 @@ def _tuned(kernel, metric, X, columns, order):
     metrics = [factor * metric for factor in (0.25, 0.5, 1.0, 2.0)]
     found = [(each, ridged(Mapped(kernel, each), X[order], columns[order])) for each in metrics]
     return min(found, key=lambda pair: pair[1].error)
-
-
-def _learned(kernel, X, columns, max_iter):
-    """Return the scales of the largest alignment; equal ones where targets or rows are constant."""
-    if not (columns.any() and np.ptp(X, axis=0).any()):
-        return np.ones(X.shape[1])
-    return _aligned(kernel, X, columns, max_iter)
 
 
 def _aligned(kernel, X, columns, max_iter):

@@ -174,23 +174,19 @@ class RowSparse:
         B = np.ascontiguousarray(B)
         passes = _PASSES[0]
 
+        def error(B, left):
+            return self._square - float(np.einsum("ij,ji->", B, values + left))
+
         def objective(B, left):
-            return (
-                self._square
-                - float(np.einsum("ij,ji->", B, values + left))
-                + penalties @ np.abs(B).max(axis=1)
-            )
+            return error(B, left) + penalties @ np.abs(B).max(axis=1)
 
         for _ in range(_MOST):
             # recomputed, since updates of small residuals lose digits
             left = values - (K @ B).T
             _descend(K, left, B, penalties, passes)
             primal = objective(B, left)
-            error = self._square - float(np.einsum("ij,ji->", B, values + left))
             violation = (2 * np.abs(left).sum(axis=0) / penalties).max()
-            _, bound = _bound(
-                self._square - float(np.einsum("ij,ji->", B, values)), error, violation
-            )
+            _, bound = _bound(error(B, 0.0), error(B, left), violation)
             if primal - bound <= gap * primal:
                 break
             step = _newton(K, left, B, penalties)

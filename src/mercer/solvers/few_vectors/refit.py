@@ -240,14 +240,10 @@ def _affordable(part, whole, shape, effort):
     values = 2 * part.kernel.multiplications(d)
     longest = max(1.0, min(effort.longest, n / (_ROWS_EACH * p * d)))
     each = values + 3 * m
-    first = (
-        _ALONE.passes(n * p, each + p, longest)
-        if whole is None
-        else _FIRST.passes(n * p, each, longest)
-    )
-    second = (
-        0
-        if whole is None
-        else _SECOND.passes(whole.shape[0] * p, values + 3 * whole.concerned, longest)
-    )
+    if whole is None:
+        first = _ALONE.passes(n * p, each + p, longest)
+        second = 0
+    else:
+        first = _FIRST.passes(n * p, each, longest)
+        second = _SECOND.passes(whole.shape[0] * p, values + 3 * whole.concerned, longest)
     return int(np.ceil(effort.share * first)), int(np.ceil(effort.share * second))

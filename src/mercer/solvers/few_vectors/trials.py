@@ -129,19 +129,19 @@ class Trials:
     def again(self, choice: Choice) -> tuple[Choice, Fit]:
         """Return the choice for more vectors, and a shorter fit to all rows."""
         choice = replace(choice, copies=self.copies)
-        return choice, self._fit(choice, self.start, SHORTER)
+        return choice, self._whole(choice, self.start, SHORTER)
 
     def _last(self, choice, trial):
         """Return the fit to all rows from where a trial ended, if there is one."""
-        return (
-            self._fit(choice, self.start, 1.0)
-            if trial is None
-            else self._fit(choice, trial.points, 1 - SHORTER)
-        )
+        if trial is None:
+            return self._whole(choice, self.start, 1.0)
+        return self._whole(choice, trial.points, 1 - SHORTER)
 
-    def _fit(self, choice, start, share):
-        effort = Effort(share, self.longest)
+    def _whole(self, choice, start, share):
         rows = self._copied(choice, slice(None))
+        return self._fit(choice, start, rows, Effort(share, self.longest))
+
+    def _fit(self, choice, start, rows, effort):
         return refit(choice.kernel, start, rows, choice.labelled, effort, self.seed, self.callback)
 
     def trial(self, choice: Choice) -> Fit:
@@ -151,14 +151,9 @@ class Trials:
             key = replace(choice, kernel=None)
             if key not in self._seen:
                 self._seen[key] = self._copied(choice, ~self.held)
-            trial = (
-                choice.kernel,
-                self.start,
-                self._seen[key],
-                choice.labelled,
-                Effort(SHORTER, 1.0),
+            self._table[choice] = self._fit(
+                choice, self.start, self._seen[key], Effort(SHORTER, 1.0)
             )
-            self._table[choice] = refit(*trial, self.seed, self.callback)
         return self._table[choice]
 
     def _copied(self, choice, places):
