@@ -57,21 +57,23 @@ LINES = {
     "mc.SVC(probability=False, C=10)": "write mercer.SVC(C=10).",
     "mc.SVC(c=1)": "write mercer.SVC(C=1).",
     "mc.SVC(Kernel='rbf')": "write mercer.SVC(kernel='rbf').",
-    "mc.SVC(1.0, 'rbf')": "write mercer.SVC(C=1.0, kernel='rbf').",
-    "mc.SVC(1.0, 'rbf', gamma=0.1)": "write mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).",
-    "mc.SVC(sigma=2.0)": "write mercer.SVC(gamma=0.125).",
+    "mc.SVC(1.0, 'rbf')": "random_state=None): too many positional arguments; give those after * by name",
+    "mc.SVC(1.0, 'rbf', gamma=0.1)": "random_state=None): too many positional arguments; give those after * by name",
+    "mc.SVC(sigma=2.0)": "write mercer.SVC(gamma=1/(2*2.0**2)).",
     "mc.SVC(classweight='balanced')": "write mercer.SVC(class_weight='balanced').",
     "mc.SVC(n_jobs=4)": "write mercer.SVC().",
     "mc.SVC(verbose=True, C=2)": "write mercer.SVC(C=2).",
-    "mc.SVC(colour='red')": "SVC has no parameter colour; it has C, break_ties, class_weight, coef0",
+    "mc.SVC(colour='red')": "SVC has no parameter colour; it has C, kernel, gamma, degree",
     "mc.SVC(nu=0.1)": "NuSVC, NuSVR and OneClassSVM have it",
     "mc.SVR(C=1, eps=0.1)": "write mercer.SVR(C=1, epsilon=0.1).",
-    "mc.NuSVR(0.5, 10)": "write mercer.NuSVR(nu=0.5, C=10).",
-    "mc.SVCCV({'C': [1, 10], 'gamma': [0.1]})": "write mercer.SVCCV(Cs=[1, 10], gammas=[0.1]).",
-    "mc.KernelPCA(2, 0.2)": "kernel must be a Kernel, a string or a callable, got 0.2",
+    "mc.NuSVR(0.5, 10)": "max_iter=-1, C=1.0): too many positional arguments; give those after * by name",
+    "mc.SVCCV({'C': [1, 10], 'gamma': [0.1]})": "labels='decision'): got {'C': [1, 10], 'gamma': [0.1]}; give those "
+    "after * by name",
+    "mc.KernelPCA(2, 0.2)": " rule='randomly_pivoted'): too many positional arguments; give those after * by name",
     "mc.compress(mc.SVC().fit(X, Y), to=5)": "n_vectors=5).",
     "mc.SVR(loss='quantile').fit(X, T)": "for quantiles use mercer.QuantileSVR",
-    "mc.features(X, mc.Gaussian(1.0))": "write mercer.features(mercer.Gaussian(gamma=1.0), X).",
+    "mc.features(X, mc.Gaussian(1.0))": "kernel must be a Kernel, such as mercer.Gaussian(0.5), got an array of "
+    "shape (12, 3) of type ndarray; it stands before points",
     "mc.SVCCV(Cs=[1.0], cv=2).fit(X, Y).predict_proba(X)": "fit SVCCV(calibration='sigmoid')",
     "mc.hsic_test(TABLE['a'], TABLE['a'])": "numpy.reshape(column, (-1, 1))",
     "mc.SVC().fit(X * np.nan, Y)": "use mercer.TableClassifier or TableRegressor",
@@ -79,8 +81,8 @@ LINES = {
     "mc.OneClassSVM(contamination=0.1)": "write mercer.OneClassSVM(nu=0.1).",
     "mc.KernelRidge(normalize_y=True)": "write sklearn.compose.TransformedTargetRegressor(mercer.KernelRidge(), "
     "transformer=sklearn.preprocessing.StandardScaler()).",
-    "mc.KernelRidge(lambda_=0.1, kernel='rbf')": "write mercer.KernelRidge(kernel='rbf', alpha=0.1).",
-    "mc.KernelRidge(1.0, 'rbf')": "write mercer.KernelRidge(alpha=1.0, kernel='rbf').",
+    "mc.KernelRidge(lambda_=0.1, kernel='rbf')": "write mercer.KernelRidge(alpha=0.1, kernel='rbf').",
+    "mc.KernelRidge(1.0, 'rbf')": "random_state=None): too many positional arguments; give those after * by name",
     "mc.KernelPCA(2, fit_inverse_transform=True, kernel='rbf')": "write mercer.KernelPCA(2, kernel='rbf').",
     "mc.KernelPCA(n_component=2)": "write mercer.KernelPCA(n_components=2).",
     "mc.Nystroem('rbf', n_jobs=2, gamma=0.1)": "write mercer.Nystroem('rbf', gamma=0.1).",
@@ -106,7 +108,8 @@ LINES = {
     "mc.hsic_test(X, X, gamma=0.1)": "write mercer.hsic_test(X, Y, kernel_x=mercer.Gaussian(gamma=0.1), "
     "kernel_y=mercer.Gaussian(gamma=0.1)).",
     "mc.svc_path(X, Y, [1.0], kernel='poly', degree=2)": "mercer.Polynomial(degree=2, gamma='scale', coef0=0.0)",
-    "mc.SVR().fit(X, T).predict(X, return_std=True)": "mercer.KernelRidge() has predict(X, return_std=True).",
+    "mc.SVR().fit(X, T).predict(X, return_std=True)": "mercer.KernelRidge() has predict(X, return_std=True): without "
+    "return_std write predict(X).",
     "mc.SVC().fit(X, T)": "write mercer.SVR().",
     "mc.SVCCV().fit(X, T)": "write mercer.SVRCV().",
     "mc.KernelFisher().fit(X, T)": "write mercer.KernelRidge().",
@@ -119,7 +122,7 @@ LINES = {
     "mc.SVC().fit(X, Y[:5])": "X has 12 rows, y has 5",
     "mc.SVC().fit([['a', 'b'], ['c', 'd']], [0, 1])": "OneHotEncoder",
     "mc.SVC().predict(X)": "Call 'fit'",
-    "mc.Gaussian(sigma=1.0)": "give gamma = 1 / (2 sigma^2)",
+    "mc.Gaussian(sigma=1.0)": "use gamma = 1/(2*sigma**2)",
     "mc.compress('old.joblib', X, Y, n_vectors=3)": "write mercer.compress(joblib.load(path), ...)",
     "mc.compress(mc.SVC().fit(X, Y))": "n_vectors and max_loss are both None; give at least one of them",
     "mc.RBF(1.0)": "use mercer.Gaussian(1 / (2 * length_scale**2))",
@@ -145,8 +148,8 @@ LINES = {
     "mc.preprocessing.StandardScaler()": "use sklearn.preprocessing",
     "mc.metrics.accuracy_score(Y, Y)": "use sklearn.metrics",
     "mc.pairwise_kernels(X)": "use a kernel as a function, mercer.Gaussian(gamma)(X, Z)",
-    "mc.SVC(X, Y)": "takes parameters, and its fit the data: write mercer.SVC().fit(X, y).",
-    "mc.SVC.fit(X, Y)": "fit is called on the class; make a model of it first: write Class().fit(X, y).",
+    "mc.SVC(X, Y)": "give those after * by name, and data to fit, as in mercer.SVC(1.0, kernel='rbf').fit(X, y).",
+    "mc.SVC.fit(X, Y)": "fit is called on the class; make an object of it first, as in Class().fit(...).",
     "mc.SVC().fit(X, Y).save('svc')": "use mercer.save(model, path)",
     "mc.SVC().fit(X, Y).alpha_": "use dual_coef_",
     "mc.SVC().fit(X, Y).w": "use coef_, for kernel='linear', or expansion_",
@@ -157,9 +160,9 @@ LINES = {
     "mc.KernelRidge(kernel='rbf', optimizer=None)": "tune='marginal_likelihood' or 'loo' chooses the parameters",
     "mc.QuantileSVR(tau=0.5)": "write mercer.QuantileSVR(quantile=0.5).",
     "mc.OneClassSVM(outliers=0.1)": "write mercer.OneClassSVM(nu=0.1).",
-    "mc.SVCCV(param_grid={'C': [1, 10]})": "give the values as Cs and gammas: write mercer.SVCCV(Cs=[1, 10]).",
-    "mc.Matern(length_scale=1.0, nu=1.5)": "use length: write mercer.Matern(nu=1.5, length=1.0).",
-    "mc.Gaussian(lengthscale=1.0)": "give gamma = 1 / (2 lengthscale^2)",
+    "mc.SVCCV(param_grid={'C': [1, 10]})": "give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])",
+    "mc.Matern(length_scale=1.0, nu=1.5)": "use length: write mercer.Matern(length=1.0, nu=1.5).",
+    "mc.Gaussian(lengthscale=1.0)": "use gamma = 1/(2*lengthscale**2)",
     "mc.TableRegressor(kernel='rbf')": "TableRegressor has no parameter kernel; KernelFisher, KernelMap",
     "mc.formats.to_onnx(mc.SVC)": "SVC is a class; give a fitted model, SVC().fit(X, y).",
     "mc.SVR().fit(X, np.column_stack([T, T]))": "for several targets use mercer.KernelRidge, or "
@@ -176,7 +179,7 @@ OTHER_LINES = {
     "mc.ksvm(X, Y)": "use mercer.SVC() to classify, mercer.SVR() for regression",
     "mc.rbfdot(sigma=0.1)": "use mercer.Gaussian(sigma), whose gamma is the sigma of kernlab",
     "mc.polydot(degree=3)": "use mercer.Polynomial(degree, gamma=scale, coef0=offset)",
-    "mc.SVC(cost=10, sigma=0.1)": "write mercer.SVC(C=10, gamma=50.0).",
+    "mc.SVC(cost=10, sigma=0.1)": "write mercer.SVC(C=10, gamma=1/(2*0.1**2)).",
     "mc.SVC(device='cuda')": "give arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/guide/gpu.md",
     "mc.compress(mc.SVC().fit(X, Y), 10)": "write mercer.compress(model, X, y, n_vectors=10)",
     "from mercer.kernels import RBF": "use mercer.Gaussian(1 / (2 * length_scale**2))",
@@ -185,7 +188,7 @@ OTHER_LINES = {
     "from mercer import KernelRidgeRegression": "use mercer.KernelRidge",
     "from mercer import SupportVectorRegressor": "use mercer.SVR",
     "from mercer.estimators import SupportVectorMachine": "use mercer.SVC() to classify",
-    "from mercer.strings import SubstringKernel": "it has BlendedSpectrum, Mismatch, Spectrum, Subsequence",
+    "from mercer.strings import SubstringKernel": "use mercer.strings.Spectrum, as in Spectrum(3), or Subsequence",
     "from mercer.strings import SpectrumKernel": "use mercer.strings.Spectrum",
     "from mercer.graphs import ShortestPathKernel": "use mercer.graphs.ShortestPath",
     "from mercer.sets import WassersteinKernel": "it has MeanMap, MinMax, Overlap, Tanimoto",
@@ -193,7 +196,7 @@ OTHER_LINES = {
     "from mercer.formats import to_pmml": "use mercer.formats.to_onnx, to_c or write_libsvm",
     "from mercer.formats import to_coreml": "use mercer.formats.to_onnx, to_c or write_libsvm",
     "from mercer.maps import RandomFourierFeatures": "use mercer.maps.random_fourier",
-    "from mercer.capacity import vc_dimension": "it has effective_dimension, vc_margin, vc_bound, ...",
+    "from mercer.capacity import vc_dimension": "it has effective_dimension, vc_margin, vc_bound",
     "mc.kernels.linear_kernel": "use mercer.Linear()(X, Z)",
     "mc.polynomial_kernel(X, X)": "use mercer.Polynomial",
     "mc.kernels.ExpSineSquared(1.0)": "use mercer.Periodic(period, length)",
@@ -238,34 +241,38 @@ OTHER_LINES = {
     "mc.SVC().support_": "has no attribute 'support_' yet; call fit",
     "mc.OneClassSVM().predict_proba(X)": "use score_samples(X) or decision_function(X)",
     "mc.Gaussian(0.1).fit(X)": "its values are kernel(X, Z); it has gamma, diag",
-    "mc.Gaussian(0.1).theta": "it has gamma, diag, get_params, resolve, tags, vjp",
+    "mc.Gaussian(0.1).theta": "its values are kernel(X, Z); it has gamma, diag, get_params, resolve, tags",
     # arguments of functions, methods and kernels
-    "mc.patch_sklearn('SVC')": "for LinearSVC use SVC(kernel='linear'): write mercer.patch_sklearn().",
-    "mc.KernelRidge().fit(X, T).predict_interval(X, alpha=0.1)": "write predict_interval(X, confidence=0.9).",
+    "mc.patch_sklearn('SVC')": "patch_sklearn takes (): too many positional arguments; it patches SVC, NuSVC, SVR, "
+    "NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; for LinearSVC use SVC(kernel='linear').",
+    "mc.KernelRidge().fit(X, T).predict_interval(X, alpha=0.1)": "write predict_interval(X, confidence=1-0.1).",
     "mc.KernelRidge().fit(X, T).predict(X, return_interval=True)": "predict_interval(X, confidence=0.9)",
     "mc.SVC().fit(X, Y, weights=np.ones(12))": "write fit(X, y, sample_weight=sample_weight).",
-    "mc.SVC().fit(X, Y, class_weight='balanced')": "it is a parameter of the estimator: write fit(X, y).",
+    "mc.SVC().fit(X, Y, class_weight='balanced')": "SVCCV have it: without class_weight write fit(X, y).",
     "mc.SVC().fit(X, Y, epochs=10)": "it has X, y, sample_weight: without epochs write fit(X, y).",
-    "mc.SVC().fit(X)": "missing a required argument: 'y': write fit(X, y).",
+    "mc.SVC().fit(X)": "SVC.fit takes (X, y, sample_weight=None): missing a required argument: 'y'.",
     "mc.KernelPCA(features=2)": "use n_components: write mercer.KernelPCA(n_components=2).",
     "mc.KernelRidge(reg_lambda=0.1)": "use alpha: write mercer.KernelRidge(alpha=0.1).",
     "mc.SVC().fit(['buy', 'now'], [0, 1])": "use a kernel of objects, such as kernel=mercer.strings.Spectrum(3).",
     "mc.KernelRidge().fit(X, T).predict_interval(X, confidence=90)": "write 0.9 for 90 %.",
     "mc.Gaussian + mc.Linear()": "got 'Gaussian'; write objects, as in mercer.Gaussian(0.5) + mercer.Linear().",
     "mc.Gaussian(0.5) * 'poly'": "got 'poly'; write objects",
-    "mc.TableRegressor().fit(X, T, cat_features=[0])": "dtype category are taken as categories: write fit(X, y).",
+    "mc.TableRegressor().fit(X, T, cat_features=[0])": "dtype category are taken as categories: without cat_features "
+    "write fit(X, y).",
     "mc.TableRegressor().fit(X, 'price')": "of a table give X.drop(columns=y) and X[y].",
-    "mc.SVC().fit(X, Y).score(X)": "write score(X, y).",
+    "mc.SVC().fit(X, Y).score(X)": "SVC.score takes (X, y, sample_weight=None): missing a required argument: 'y'.",
     "mc.compress(mc.SVC().fit(X, Y), X, Y, n=3)": "write mercer.compress(model, X, y, n_vectors=3).",
-    "mc.compress(mc.SVC(), data=X, n_components=3)": "write mercer.compress(model, X=X, n_vectors=3).",
+    "mc.compress(mc.SVC(), data=X, n_components=3)": "write mercer.compress(model, X=X, y=y, n_vectors=3).",
     "mc.mmd_test(X, Z, permutations=100)": "write mercer.mmd_test(X, Z, n_permutations=100).",
-    "mc.mmd_test(X, Z, alpha=0.05)": "compare the pvalue of the result with it: write mercer.mmd_test(X, Z).",
+    "mc.mmd_test(X, Z, alpha=0.05)": "compare the pvalue of the result with it: without alpha write "
+    "mercer.mmd_test(X, Z).",
     "mc.hsic_test(X, X, n_perm=100)": "write mercer.hsic_test(X, Y, n_permutations=100).",
     "mc.ksd_test(X, lambda X: -X, nboot=10)": "n_bootstrap=10",
     "mc.plan(mc.SVC(), n_samples=1000, n_features=10)": "write mercer.plan(estimator, n=1000, d=10).",
     "mc.save(mc.SVC(), filename='m.mercer')": "write mercer.save(model, path='m.mercer').",
-    "mc.save(mc.SVC())": "write mercer.save(model, path).",
-    "mc.formats.to_c(mc.SVC())": "write mercer.formats.to_c(model, path).",
+    "mc.save(mc.SVC())": "save takes (model, path): missing a required argument: 'path'; one file holds one model.",
+    "mc.formats.to_c(mc.SVC())": "to_c takes (model, path, dtype='float64', prefix='model', X=None): missing a "
+    "required argument: 'path'.",
     "mc.certify(mc.SVC(), X, Y, tol=1e-3)": "write mercer.certify(model, X, y).",
     "mc.graphs.WeisfeilerLehman(h=3)": "write mercer.graphs.WeisfeilerLehman(iterations=3).",
     "mc.graphs.ShortestPath(normalize=True)": "write mercer.Normalized(mercer.graphs.ShortestPath()).",
@@ -273,35 +280,36 @@ OTHER_LINES = {
     "mc.strings.Mismatch(k=4, m=1)": "write mercer.strings.Mismatch(length=4, mismatches=1).",
     "mc.Sigmoid(coef=1)": "write mercer.Sigmoid(coef0=1).",
     "mc.Polynomial(power=3)": "write mercer.Polynomial(degree=3).",
-    "mc.Laplacian(sigma=2.0)": "write mercer.Laplacian(gamma=0.5).",
+    "mc.Laplacian(sigma=2.0)": "write mercer.Laplacian(gamma=1/2.0).",
     "mc.Matern(sigma=1.0)": "write mercer.Matern(length=1.0).",
     "mc.Kernel('rbf')": "kernels with parameters are mercer.Gaussian(0.1)",
     # parameters of estimators
-    "mc.Nystroem('rbf', 100)": "write mercer.Nystroem(kernel='rbf', n_components=100).",
-    "mc.Nystroem(100)": "write mercer.Nystroem(n_components=100).",
-    "mc.KernelPCA('rbf', 2)": "write mercer.KernelPCA(kernel='rbf', n_components=2).",
-    "mc.SVC('rbf')": "write mercer.SVC(kernel='rbf').",
-    "mc.SVC(mc.Gaussian(0.3))": "write mercer.SVC(kernel=mercer.Gaussian(gamma=0.3)).",
-    "mc.SVR('linear', 1.0, epsilon=0.2)": "write mercer.SVR(kernel='linear', C=1.0, epsilon=0.2).",
-    "mc.SVR(T, X)": "write mercer.SVR().fit(X, y).",
+    "mc.Nystroem('rbf', 100)": "n_components=100, landmarks='uniform'): too many positional arguments; give those "
+    "after * by name",
+    "mc.Nystroem(100)": "n_components=100, landmarks='uniform'): got 100; give those after * by name",
+    "mc.KernelPCA('rbf', 2)": "rule='randomly_pivoted'): got 'rbf'; give those after * by name",
+    "mc.SVC('rbf')": "random_state=None): got 'rbf'; give those after * by name",
+    "mc.SVC(mc.Gaussian(0.3))": "random_state=None): got Gaussian(gamma=0.3); give those after * by name",
+    "mc.SVR('linear', 1.0, epsilon=0.2)": "loss='epsilon'): got 'linear'; give those after * by name",
+    "mc.SVR(T, X)": "give those after * by name, and data to fit, as in mercer.SVC(1.0, kernel='rbf').fit(X, y).",
     "mc.SVC(epsilon=0.1)": "SVR, SVRCV have it",
     "mc.SVR(quantile=0.5)": "QuantileSVR, SVRCV have it",
     "mc.SVC(n_components=2)": "use landmarks: write mercer.SVC(landmarks=2).",
-    "mc.KernelRidge(C=2.0)": "give alpha = 1 / (2 C): write mercer.KernelRidge(alpha=0.25).",
+    "mc.KernelRidge(C=2.0)": "use alpha = 1/(2*C): write mercer.KernelRidge(alpha=1/(2*2.0)).",
     "mc.QuantileSVR(alpha=0.9)": "write mercer.QuantileSVR(quantile=0.9).",
     "mc.TableClassifier(target='city')": "fit(X, y) takes it",
-    "mc.SVC().set_params(sigma=1.0)": "write mercer.SVC(gamma=0.5).",
+    "mc.SVC().set_params(sigma=1.0)": "write mercer.SVC(gamma=1/(2*1.0**2)).",
     # values and data
     "mc.SVC(kernel=mc.Precomputed).fit(K, Y)": "or kernel='precomputed', and fit(K, y)",
     "mc.SVC(kernel=K).fit(X, Y)": "write kernel='precomputed' and fit(K, y)",
     "mc.SVC(kernel=['rbf', 'linear']).fit(X, Y)": "mercer.Gaussian(0.1) + mercer.Linear()",
     "mc.SVC(kernel='rbf+linear').fit(X, Y)": "mercer.Gaussian(0.1) + mercer.Linear()",
-    "mc.SVC(kernel='spectrum').fit(X, Y)": "use mercer.strings.Spectrum, or give",
-    "mc.SVC(kernel='matern').fit(X, Y)": "use mercer.Matern, or give",
+    "mc.SVC(kernel='spectrum').fit(X, Y)": "use mercer.strings.Spectrum",
+    "mc.SVC(kernel='matern').fit(X, Y)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale, or give",
     "mc.SVC(kernel='wl').fit(X, Y)": "use mercer.graphs.WeisfeilerLehman",
     "mc.Gaussian([0.1, 0.2])": "mercer.Mapped scales each feature",
     "mc.SVC(C=[1, 10]).fit(X, Y)": "mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]) tries several",
-    "mc.SVC().fit(Y, X)": "X has one dimension and y two; if they are swapped, give X first",
+    "mc.SVC().fit(Y, X)": "MultiOutputClassifier(mercer.SVC()); X comes before y.",
     "mc.SVR().fit(T, X)": "if they are swapped, fit(X, y)",
     "mc.SVC().fit(X, np.eye(2)[Y])": "write numpy.argmax(y, axis=1)",
     "mc.mmd_test(X, Y)": "write mmd_test(X[y == 0], X[y == 1])",
@@ -313,41 +321,45 @@ OTHER_LINES = {
 # Lines of people who come from other libraries, and what the message lets them write.
 ELSEWHERE = {
     # e1071, kernlab, MATLAB, LIBSVM, scikit-learn, cuML, PyOD
-    "mc.SVC(kernel='radial', cost=10, gamma=0.1)": "write mercer.SVC(kernel='rbf', gamma=0.1, C=10).",
+    "mc.SVC(kernel='radial', cost=10, gamma=0.1)": "write mercer.SVC(C=10, kernel='rbf', gamma=0.1).",
     "mc.SVC(kernel='radial').fit(X, Y)": "give 'rbf'",
     "mc.SVC(kernel='tanhdot').fit(X, Y)": "give 'sigmoid'",
-    "mc.SVC('vanilladot', 2.0)": "write mercer.SVC(kernel='linear', C=2.0).",
-    "mc.SVC(kernel='rbfdot', kpar={'sigma': 0.1}, C=5)": "write mercer.SVC(kernel='rbf', gamma=0.1, C=5).",
-    "mc.SVC(kernel='polydot', kpar={'degree': 2, 'scale': 0.5, 'offset': 1.0})": "write mercer.SVC(kernel='poly', "
-    "degree=2, gamma=0.5, coef0=1.0).",
-    "mc.KernelRidge(kernel='laplacedot', sigma=2.0)": "write mercer.KernelRidge(kernel='laplacian', gamma=0.5).",
-    "mc.SVC(KernelScale='auto', Standardize=True)": "write sklearn.pipeline.make_pipeline("
-    "sklearn.preprocessing.StandardScaler(), mercer.SVC(gamma='scale')).",
-    "mc.SVC(KernelScale=2.0, BoxConstraint=3)": "write mercer.SVC(gamma=0.25, C=3).",
+    "mc.SVC('vanilladot', 2.0)": "random_state=None): got 'vanilladot'; give those after * by name",
+    "mc.SVC(kernel='rbfdot', kpar={'sigma': 0.1}, C=5)": "its entries are parameters, gamma for sigma and scale of "
+    "kernlab, degree, and coef0 for offset: without kpar write mercer.SVC(C=5, kernel='rbf').",
+    "mc.SVC(kernel='polydot', kpar={'degree': 2, 'scale': 0.5, 'offset': 1.0})": "its entries are parameters, gamma "
+    "for sigma and scale of kernlab, degree, and coef0 for offset: without kpar write mercer.SVC(kernel='poly').",
+    "mc.KernelRidge(kernel='laplacedot', sigma=2.0)": "write mercer.KernelRidge(kernel='laplacian', gamma=1/2.0).",
+    "mc.SVC(KernelScale='auto', Standardize=True)": "write "
+    "sklearn.pipeline.make_pipeline(sklearn.preprocessing.StandardScaler(), mercer.SVC(gamma='auto')).",
+    "mc.SVC(KernelScale=2.0, BoxConstraint=3)": "write mercer.SVC(C=3, gamma=1/2.0**2).",
     "mc.SVC(KernelFunction='gaussian', Standardize=False)": "write mercer.SVC(kernel='rbf').",
-    "mc.SVR('-s 3 -t 2 -c 10 -p 0.1')": "C for -c, gamma for -g, epsilon for -p, nu for -n",
-    "mc.KernelRidge(lam=0.1, kernel='gaussian', bandwidth=2.0)": "write mercer.KernelRidge(kernel='rbf', alpha=0.1, "
-    "gamma=0.125).",
+    "mc.SVR('-s 3 -t 2 -c 10 -p 0.1')": "loss='epsilon'): got '-s 3 -t 2 -c 10 -p 0.1'; give those after * by name",
+    "mc.KernelRidge(lam=0.1, kernel='gaussian', bandwidth=2.0)": "write mercer.KernelRidge(alpha=0.1, kernel='rbf', "
+    "gamma=1/(2*2.0**2)).",
     "mc.Nystroem(n_landmarks=20, gamma=0.2)": "use n_components: write mercer.Nystroem(gamma=0.2, n_components=20).",
     "mc.KernelPCA(n_landmarks=20)": "write mercer.KernelPCA(landmarks=20).",
     "mc.SVC(C=1.0, output_type='numpy', handle=None)": "SVC has no parameter output_type, handle; it has C",
-    "mc.TableRegressor(n_estimators=200, max_depth=4)": "n_estimators, max_depth; it has memory, n_landmarks, "
+    "mc.TableRegressor(n_estimators=200, max_depth=4)": "n_estimators, max_depth; it has n_landmarks, memory, "
     "random_state: without n_estimators and max_depth write mercer.TableRegressor().",
-    "mc.SVC(C=1.0, cost=2.0)": "C is given too.",
+    "mc.SVC(C=1.0, cost=2.0)": "use C: without cost write mercer.SVC(C=1.0).",
     "mc.SVC(cost=1, kernel='no_such_kernel')": "use C; kernel = 'no_such_kernel' must be one of",
-    "mc.SVC(cost=1, kernel='wl')": "write mercer.SVC(kernel=mercer.graphs.WeisfeilerLehman(iterations=5), C=1).",
-    "mc.KernelRidge(alpha=0.1, kernel=mc.Gaussian(1.0), optimizer='fmin_l_bfgs_b', n_restarts_optimizer=5)": "write "
-    "mercer.KernelRidge(alpha=0.1, kernel=mercer.Gaussian(gamma=1.0), tune='marginal_likelihood').",
-    "mc.SVCCV(param_grid={'C': [1, 10], 'gamma': [0.1, 1]}, cv=5)": "write mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1], "
-    "cv=5).",
+    "mc.SVC(cost=1, kernel='wl')": "use C; kernel = 'wl' must be one of",
+    "mc.KernelRidge(alpha=0.1, kernel=mc.Gaussian(1.0), optimizer='fmin_l_bfgs_b', n_restarts_optimizer=5)": "of "
+    "mercer.KernelRidge: without optimizer and n_restarts_optimizer write mercer.KernelRidge(alpha=0.1, "
+    "kernel=mercer.Gaussian(gamma=1.0)).",
+    "mc.SVCCV(param_grid={'C': [1, 10], 'gamma': [0.1, 1]}, cv=5)": "give the values as in mercer.SVCCV(Cs=[1, 10], "
+    "gammas=[0.1, 1]): without param_grid write mercer.SVCCV(cv=5).",
     # widths that are no number
-    "mc.SVC(sigma='auto')": "write mercer.SVC(gamma='scale').",
+    "mc.SVC(sigma='auto')": "write mercer.SVC(gamma='auto').",
     "mc.SVC(bandwidth='median')": "write mercer.SVC(gamma='median').",
-    "mc.SVC(sigma=0)": "SVC has no parameter sigma; give gamma = 1 / (2 sigma^2) for a standard deviation",
-    "mc.SVC(length_scale=[1, 2])": "mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scale)), and "
-    "mercer.learn_scales finds it.",
-    "mc.Gaussian(sigma=np.ones(4))": "mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(sigma)), and "
-    "mercer.learn_scales finds it.",
+    "mc.SVC(sigma=0)": "as in kernlab; gamma = 0 must be above 0.",
+    "mc.SVC(length_scale=[1, 2])": "use gamma = 1/(2*length_scale**2); gamma must be a number, got [1, 2] of type "
+    "list; mercer.SVCCV(gammas=[0.1, 1]) tries several, mercer.Mapped scales each feature, as in "
+    "mercer.Mapped(mercer.Gaussian(1.0), numpy.sqrt(gammas)).",
+    "mc.Gaussian(sigma=np.ones(4))": "gamma must be a number, got array([1., 1., 1., 1.]) of type ndarray; "
+    "mercer.SVCCV(gammas=[0.1, 1]) tries several, mercer.Mapped scales each feature, as in "
+    "mercer.Mapped(mercer.Gaussian(1.0), numpy.sqrt(gammas)).",
     # modules and names
     "from mercer.svm import SVC, LinearSVC": "for LinearSVC mercer.SVC(kernel='linear')",
     "from mercer.kernel_approximation import RBFSampler": "for RBFSampler mercer.maps.random_fourier(",
@@ -367,15 +379,19 @@ ELSEWHERE = {
     "mc.SVC().export('m.onnx')": "onnx.save(mercer.formats.to_onnx(model), path)",
     "mc.SVC().to_json()": "or mercer.save(model, path)",
     # functions and methods
-    "mc.maps.random_fourier(1.0)": "write mercer.maps.random_fourier(mercer.Gaussian(1.0), n_features_in, m).",
-    "mc.mean(X, mode='median')": "it has phi, weights: without mode write mercer.mean("
-    "mercer.features(kernel, X)).",
-    "mc.unpatch_sklearn('SVC')": "write mercer.unpatch_sklearn().",
+    "mc.maps.random_fourier(1.0)": "random_fourier takes (kernel, n_features_in, m, *, orthogonal=False, "
+    "memory='1GB', random_state=None): missing a required argument: 'n_features_in'; a kernel is an object, as "
+    "mercer.Gaussian(1.0).",
+    "mc.mean(X, mode='median')": "it has phi, weights: without mode write mercer.mean(phi).",
+    "mc.unpatch_sklearn('SVC')": "unpatch_sklearn takes (): too many positional arguments.",
     "mc.patch_sklearn('LinearSVC')": "it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and "
     "Nystroem at once; for LinearSVC use SVC(kernel='linear')",
-    "mc.certify(mc.SVC().fit(X, Y))": "write mercer.certify(model, X, y).",
+    "mc.certify(mc.SVC().fit(X, Y))": "certify takes (model, X, y=None, sample_weight=None): missing a required "
+    "argument: 'X'; X and y are the training data.",
     "mc.compress(mc.SVC().fit(X, Y), X, Y, ratio=0.5)": "write mercer.compress(model, X, y, n_vectors=0.5).",
-    "mc.compress(mc.SVC().fit(X, Y), X, Y, 3)": "write mercer.compress(model, X, y, n_vectors=3).",
+    "mc.compress(mc.SVC().fit(X, Y), X, Y, 3)": "compress takes (model, X=None, y=None, *, n_vectors=None, "
+    "max_loss=None, method=None, shared=True, threshold='train', holdout=None, neighbours=None, random_state=None, "
+    "callback=None): too many positional arguments.",
     "mc.hsic_test(X, T[:5])": "X has 12 points and Y has 5",
     "mc.SVC().fit(X, Y).predict(X, return_std=True)": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X)",
     # kernels
@@ -388,21 +404,23 @@ ELSEWHERE = {
     "mc.on_columns(mc.Gaussian(1.0), [0, 1]) * mc.Periodic(7.0)": "mercer.on_columns(kernel, columns) makes kernels of "
     "a table of those of rows",
     "GridSearchCV(mc.SVC(kernel=mc.Gaussian(1.0)), {'kernel__length_scale': [0.5]}, cv=2, error_score='raise')"
-    ".fit(X, Y)": "give gamma = 1 / (2 length_scale^2) for a standard deviation: write mercer.Gaussian(gamma=2.0).",
+    ".fit(X, Y)": "use gamma = 1/(2*length_scale**2): write mercer.Gaussian(gamma=1/(2*0.5**2)).",
     # fresh ones
-    "mc.SVC(kernel='Gaussian', regularization=10)": "write mercer.SVC(kernel='rbf', C=10).",
+    "mc.SVC(kernel='Gaussian', regularization=10)": "write mercer.SVC(C=10, kernel='rbf').",
     "mc.SVR(kernel_type='poly', kernel_degree=2, tube=0.2)": "write mercer.SVR(kernel='poly', degree=2, epsilon=0.2).",
     "mc.Polynomial(order=3, bias=1)": "write mercer.Polynomial(degree=3, coef0=1).",
-    "mc.Periodic(length_scale=1.0, periodicity=3.0)": "write mercer.Periodic(length=1.0, period=3.0).",
-    "mc.Gaussian(variance=2.0, lengthscale=0.5)": "write 2.0 * mercer.Gaussian(gamma=2.0).",
-    "mc.SVCCV(n_folds=3, param_distributions={'C': [1, 2]})": "write mercer.SVCCV(Cs=[1, 2], cv=3).",
+    "mc.Periodic(length_scale=1.0, periodicity=3.0)": "write mercer.kernels.Periodic(period=3.0, length=1.0).",
+    "mc.Gaussian(variance=2.0, lengthscale=0.5)": "write 2.0 * mercer.Gaussian(gamma=1/(2*0.5**2)).",
+    "mc.SVCCV(n_folds=3, param_distributions={'C': [1, 2]})": "give the values as in mercer.SVCCV(Cs=[1, 10], "
+    "gammas=[0.1, 1]): without param_distributions write mercer.SVCCV(cv=3).",
     "mc.KernelPCA(n_comps=2)": "write mercer.KernelPCA(n_components=2).",
     "mc.Nystroem(n_features=5)": "write mercer.Nystroem(n_components=5).",
     "mc.KernelRidge(l2=0.1)": "write mercer.KernelRidge(alpha=0.1).",
     "mc.kernel_pca(X, 2)": "use mercer.KernelPCA",
-    "mc.combine([mc.Gaussian(1.0), mc.Linear()])": "write mercer.combine([mercer.Gaussian(gamma=1.0), "
-    "mercer.Linear()], X, y).",
-    "mc.SVC().fit(X, Y).score()": "write score(X, y).",
+    "mc.combine([mc.Gaussian(1.0), mc.Linear()])": "combine takes (kernels, X, y, method='loo', C=1.0): missing a "
+    "required argument: 'X'; kernels are a list, as in mercer.combine([mercer.Gaussian(0.1), mercer.Linear()], X, "
+    "y); models are combined by VotingClassifier and StackingClassifier of sklearn.ensemble.",
+    "mc.SVC().fit(X, Y).score()": "SVC.score takes (X, y, sample_weight=None): missing a required argument: 'X'.",
     "mc.SVC().fit(X, Y).predict(X, proba=True)": "mercer.SVCCV(calibration='sigmoid') has predict_proba(X)",
     "mc.SVC().fit(X, Y).rho": "use intercept_",
     "mc.SVC().fit(X, Y).sv_": "use support_vectors_",
@@ -420,30 +438,42 @@ ELSEWHERE = {
 # Lines of a stranger who knew the words of the field.
 STRANGE = {
     # a line that a message writes runs, and keeps what was given
-    "mc.mmd(mc.Gaussian(0.2), X, Z)": "write mercer.mmd(mercer.features(kernel, X), mercer.features(kernel, Z)).",
-    "mc.svd(K)": "write mercer.svd(mercer.features(kernel, X), n).",
-    "mc.lstsq(X, T)": "write mercer.lstsq(mercer.features(kernel, X), Y, ridge).",
-    "mc.combine(mc.Gaussian(0.1), mc.Linear())": "write mercer.combine([mercer.Gaussian(gamma=0.1), mercer.Linear()], "
-    "X, y).",
-    "mc.svc_path(X, Y, mc.Gaussian(0.2), [1, 10])": "write mercer.svc_path(X, y, [1, 10], "
-    "kernel=mercer.Gaussian(gamma=0.2)).",
-    "mc.mmd_test(mc.Gaussian(0.2), X, Z)": "write mercer.mmd_test(X, Z, mercer.Gaussian(gamma=0.2)).",
+    "mc.mmd(mc.Gaussian(0.2), X, Z)": "mmd takes (phi, chi): too many positional arguments; phi and chi are features "
+    "of points, as mercer.features(kernel, X).",
+    "mc.svd(K)": "svd takes (phi, n, centre=True, *, memory='1GB', random_state=None): missing a required argument: "
+    "'n'; phi and chi are features of points, as mercer.features(kernel, X).",
+    "mc.lstsq(X, T)": "lstsq takes (phi, Y, ridge, *, memory='1GB', random_state=None): missing a required argument: "
+    "'ridge'; phi and chi are features of points, as mercer.features(kernel, X).",
+    "mc.combine(mc.Gaussian(0.1), mc.Linear())": "combine takes (kernels, X, y, method='loo', C=1.0): missing a "
+    "required argument: 'y'; kernels are a list, as in mercer.combine([mercer.Gaussian(0.1), mercer.Linear()], X, "
+    "y); models are combined by VotingClassifier and StackingClassifier of sklearn.ensemble; X must be a list or "
+    "an array, with one row or number per point; got Linear.",
+    "mc.svc_path(X, Y, mc.Gaussian(0.2), [1, 10])": "svc_path takes (X, y, Cs, *, kernel, tol=0.001, "
+    "class_weight=None, sample_weight=None, multi_class='ovo', memory='1GB'): too many positional arguments.",
+    "mc.mmd_test(mc.Gaussian(0.2), X, Z)": "X must be a list or an array, with one row or number per point; got "
+    "Gaussian",
     "mc.mmd_test(X=X, Y=Z)": "use Z: write mercer.mmd_test(X=X, Z=Z).",
-    "mc.mmd_test(X, Z, kernel='rbf', sigma=1.0)": "write mercer.mmd_test(X, Z, kernel=mercer.Gaussian(gamma=0.5)).",
-    "mc.SVCCV(C=[1, 10], gamma=[0.1, 1])": "write mercer.SVCCV(gammas=[0.1, 1], Cs=[1, 10]).",
+    "mc.mmd_test(X, Z, kernel='rbf', sigma=1.0)": "write mercer.mmd_test(X, Z, "
+    "kernel=mercer.Gaussian(gamma=1/(2*1.0**2))).",
+    "mc.SVCCV(C=[1, 10], gamma=[0.1, 1])": "use Cs = [C]; gamma must be a number, got [0.1, 1] of type list; "
+    "mercer.SVCCV(gammas=[0.1, 1]) tries several",
     "mc.SVCCV(Cs='auto').fit(X, Y)": "write Cs=10.",
     "mc.SVC(kernel=mc.strings.Spectrum).fit(WORDS, Y)": "pass Spectrum(length).",
     "mc.SVC(kernel=mc.strings.Spectrum(3), gamma=0.1).fit(WORDS, Y)": "leave gamma out.",
     "mc.SVC(kernel='string').fit(WORDS, Y)": "use mercer.strings.Spectrum, as in Spectrum(3), or Subsequence",
-    "mc.Gram(X)": "write mercer.Gram(kernel, X).",
-    "mc.Gaussian(X, Z)": "write mercer.Gaussian().resolve(X)(X).",
+    "mc.Gram(X)": "Gram takes (kernel, X, Z=None, memory='1GB'): missing a required argument: 'X'.",
+    "mc.Gaussian(X, Z)": "Gaussian takes (gamma='scale'): too many positional arguments; its values are kernel(X, "
+    "Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",
     "mc.SVC().fit(zip(X, Y))": "give a list, of pairs X, y = zip(*pairs)",
     "mc.SVC().fit('iris.csv')": "got str; give [X] for one text, columns of pandas.read_csv(path) for a file",
     "mc.SVC().fit('y ~ a + b', TABLE)": "X must be a list or an array, with one row or number per point; got str",
     "mc.SVC().fit(data=X, target='label')": "y must be a list or an array, with one row or number per point; got str",
-    "mc.formats.to_c('a.c', mc.SVC().fit(X, Y))": "write mercer.formats.to_c(model, 'a.c').",
-    "mc.formats.write_libsvm('a.model', mc.SVC().fit(X, Y))": "write mercer.formats.write_libsvm(model, 'a.model').",
-    "mc.save('a.mercer', mc.SVC().fit(X, Y))": "write mercer.save(model, 'a.mercer').",
+    "mc.formats.to_c('a.c', mc.SVC().fit(X, Y))": "a path must be that of a LIBSVM text model, and stands after a "
+    "model",
+    "mc.formats.write_libsvm('a.model', mc.SVC().fit(X, Y))": "LIBSVM has no model for str; write_libsvm takes SVC, "
+    "NuSVC, SVR, NuSVR",
+    "mc.save('a.mercer', mc.SVC().fit(X, Y))": "model must be a fitted estimator of Mercer, a kernel or an "
+    "expansion, got str",
     "mc.save(mc.SVC().fit(X, Y), 'a.onnx')": "write onnx.save(mercer.formats.to_onnx(model), path).",
     "mc.graphs.WeisfeilerLehman(label='atom')": "their attribute 'label' in networkx, or labels of mercer.graphs.Graph",
     "mc.graphs.WeisfeilerLehman(node_label='atom')": "their attribute 'label' in networkx, or labels of mercer.graphs",
@@ -452,17 +482,23 @@ STRANGE = {
     "mc.SVRCV(epsilon=[0.1, 1]).fit(X, T)": "sklearn.model_selection.GridSearchCV tries several.",
     "mc.SVCCV(kernel=['rbf', 'linear']).fit(X, Y)": "of several GridSearchCV chooses.",
     "mc.KernelRidge(alpha=[0.1, 1.0]).fit(X, T)": "tune='loo' of mercer.KernelRidge chooses one",
-    "mc.Gaussian(1, 2.0)": "a variance is a factor, as in 2.0 * mercer.Gaussian(0.5): write mercer.Gaussian(1).",
-    "mc.save(mc.SVC(), mc.SVC(), 'a.mercer')": "one file holds one model: write mercer.save(model, path).",
-    "mc.SVC(mc.Normalized(mc.Gaussian(0.1)), cost=2)": "write mercer.SVC(kernel=kernel, C=2).",
+    "mc.Gaussian(1, 2.0)": "Gaussian takes (gamma='scale'): too many positional arguments; its values are kernel(X, "
+    "Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",
+    "mc.save(mc.SVC(), mc.SVC(), 'a.mercer')": "save takes (model, path): too many positional arguments; one file "
+    "holds one model.",
+    "mc.SVC(mc.Normalized(mc.Gaussian(0.1)), cost=2)": "random_state=None): got "
+    "Normalized(kernel=Gaussian(gamma=0.1)); give those after * by name",
     # errors of Python's own
     "mc.SVC().fit(X, Y).predict(X, Y)": "SVC.predict takes (X): too many positional arguments; score(X, y) compares "
-    "with y: write predict(X).",
-    "mc.SVC().fit(X, Y).set_params({'C': 1})": "write set_params(C=1).",
-    "mc.KernelPCA.fit_transform(X)": "is called on the class; make a model of it first: write Class().fit_transform(X",
-    "mc.SVC.predict(X)": "predict is called on the class; make a model of it first: write Class().predict(X).",
+    "with y.",
+    "mc.SVC().fit(X, Y).set_params({'C': 1})": "SVC.set_params takes (**params): too many positional arguments; "
+    "parameters have names, as in set_params(C=1).",
+    "mc.KernelPCA.fit_transform(X)": "fit_transform is called on the class; make an object of it first, as in "
+    "Class().fit_transform(...).",
+    "mc.SVC.predict(X)": "predict is called on the class; make an object of it first, as in Class().predict(...).",
     "mc.SVC.set_params(C=1)": "set_params is called on the class",
-    "mc.SVC().set_params({1: 2})": "keywords must be strings",
+    "mc.SVC().set_params({1: 2})": "SVC.set_params takes (**params): too many positional arguments; parameters have "
+    "names, as in set_params(C=1).",
     "mc.features(X, 'rbf')": "kernel must be a Kernel, such as mercer.Gaussian(0.5)",
     "mc.save(X, 'a.mercer')": "model must be a fitted estimator of Mercer, a kernel or an expansion, got ndarray",
     "PREIMAGE[0]": "its attribute points is one",
@@ -476,17 +512,18 @@ STRANGE = {
     "mc.ksd_test(X, Z)": "for two samples mercer.mmd_test(X, Z).",
     "mc.Normalized('rbf')": "must be a Kernel, got 'rbf'; write an object, such as mercer.Gaussian(0.5).",
     # other words for a parameter keep its value
-    "mc.OneClassSVM(nu=0.1, contamination=0.05)": "it means nu, and nu is given too.",
+    "mc.OneClassSVM(nu=0.1, contamination=0.05)": "use nu: without contamination write mercer.OneClassSVM(nu=0.1).",
     "mc.SVDD(outlier_fraction=0.05)": "OneClassSVM has nu; SVDD(C=1 / (nu * n))",
     "mc.SVC(C=1, seed=0)": "write mercer.SVC(C=1, random_state=0).",
-    "mc.KernelRidge(kernel='rbf', noise_variance=0.1)": "write mercer.KernelRidge(kernel='rbf', alpha=0.1).",
+    "mc.KernelRidge(kernel='rbf', noise_variance=0.1)": "write mercer.KernelRidge(alpha=0.1, kernel='rbf').",
     "mc.Polynomial(degree=3, c=1)": "write mercer.Polynomial(degree=3, coef0=1).",
     "mc.Sigmoid(alpha=0.1, c=1)": "write mercer.Sigmoid(gamma=0.1, coef0=1).",
-    "mc.strings.Subsequence(lambda_=0.5)": "write mercer.strings.Subsequence(length, decay=0.5).",
-    "mc.RationalQuadratic(alpha=1, scale=1)": "write mercer.RationalQuadratic(alpha=1, length=1).",
-    "mc.Matern(nu=2.5, gamma=0.1)": "write mercer.Matern(nu=2.5, length=2.2360679775).",
+    "mc.strings.Subsequence(lambda_=0.5)": "use decay; Subsequence takes (length, decay=0.5): missing a required "
+    "argument: 'length'",
+    "mc.RationalQuadratic(alpha=1, scale=1)": "write mercer.RationalQuadratic(length=1, alpha=1).",
+    "mc.Matern(nu=2.5, gamma=0.1)": "write mercer.Matern(length=(2*0.1)**-0.5, nu=2.5).",
     "mc.Gaussian(0.1, ARD=True)": "mercer.learn_scales finds it",
-    "mc.preimage(PSI, n_iter=100)": "method=mercer.FixedPoint(max_iter=100, tol=1e-6) takes it: write "
+    "mc.preimage(PSI, n_iter=100)": "method=mercer.FixedPoint(max_iter=100, tol=1e-6) takes it: without n_iter write "
     "mercer.preimage(psi).",
     # names of modules, and of what models have
     "mc.SquaredExponential(1.0)": "use mercer.Gaussian(1 / (2 * length_scale**2))",
@@ -529,9 +566,9 @@ STRANGE = {
     "mc.mmd_test(X, Z, kernel=K)": "for tests mercer.Precomputed(K) and indices as points",
     "mc.hsic_test(X, np.array(['a', 'b'] * 6))": "of labels labels[:, None] == numpy.unique(labels)",
     "mc.SVC().fit(X.reshape(12, 3, 1), Y)": "X.reshape(len(X), -1) makes a row of each point",
-    "mc.SVC().fit(X, Y).score(Y, X)": "X has one dimension and y two; if they are swapped, give X first",
-    "mc.SVC().fit(X, Y).score(Y, Y)": "of predictions sklearn.metrics.accuracy_score(y, predicted) tells",
-    "mc.compress(mc.SVC().fit(X, Y), Y, X, n_vectors=5)": "if they are swapped, give X first",
+    "mc.SVC().fit(X, Y).score(Y, X)": "and X comes before y",
+    "mc.SVC().fit(X, Y).score(Y, Y)": "X must have two dimensions (points, features), got shape (12,)",
+    "mc.compress(mc.SVC().fit(X, Y), Y, X, n_vectors=5)": "and X comes before y",
     "mc.KernelPCA(2).fit(X).inverse_transform(X)": "denoise takes points",
     "mc.SVC().fit([[1, 2], [1, 2, 3]] * 6, Y)": "graphs kernel=mercer.graphs.WeisfeilerLehman()",
 }
@@ -540,24 +577,28 @@ AGAIN = {
     # arguments
     "mc.KernelRidge(n_components=50)": "use landmarks: write mercer.KernelRidge(landmarks=50).",
     "mc.KernelMap(n_components=50)": "use landmarks: write mercer.KernelMap(landmarks=50).",
-    "mc.KernelMap(mc.Gaussian(0.5), 100)": "write mercer.KernelMap(kernel=mercer.Gaussian(gamma=0.5), landmarks=100).",
-    "mc.SVC(kernel='matern', nu=1.5)": "SVC has no parameter nu; it belongs to the kernel: write "
-    "mercer.SVC(kernel=mercer.Matern(length=1.0, nu=1.5)).",
+    "mc.KernelMap(mc.Gaussian(0.5), 100)": " rule='randomly_pivoted'): too many positional arguments; give those "
+    "after * by name",
+    "mc.SVC(kernel='matern', nu=1.5)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale",
     "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
     "nu=2.5)).",
-    "mc.SVC(kernel='matern', sigma=2.0)": "use length: write mercer.SVC(kernel=mercer.Matern(length=2.0, nu=1.5)).",
-    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, break_ties, class_weight, "
-    "coef0, decision_function_shape, degree, gamma, kernel, ",
-    "mc.SVC(2.0, C=3.0)": "multiple values for argument 'C': write mercer.SVC(2.0).",
-    "mc.PCAL1(2, n_components=3)": "multiple values for argument 'n_components': write mercer.PCAL1(2).",
-    "mc.Nystroem('rbf', 0.1, 100)": "Nystroem takes kernel without a name; kernel must be a Kernel",
-    "mc.strings.Subsequence()": "write mercer.strings.Subsequence(length).",
-    "mc.Normalized()": "write mercer.Normalized(kernel).",
-    "mc.certify(mc.SVC().fit(X, Y), Z, epsilon=0.1)": "write mercer.certify(model, X, y).",
+    "mc.SVC(kernel='matern', sigma=2.0)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale",
+    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, kernel, gamma, degree, "
+    "coef0, ",
+    "mc.SVC(2.0, C=3.0)": "random_state=None): multiple values for argument 'C'; give those after * by name",
+    "mc.PCAL1(2, n_components=3)": "random_state=None): multiple values for argument 'n_components'; give those "
+    "after * by name",
+    "mc.Nystroem('rbf', 0.1, 100)": "n_components=100, landmarks='uniform'): too many positional arguments; give "
+    "those after * by name",
+    "mc.strings.Subsequence()": "Subsequence takes (length, decay=0.5): missing a required argument: 'length'; its "
+    "values are kernel(X, Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",
+    "mc.Normalized()": "Normalized takes (kernel): missing a required argument: 'kernel'; its values are kernel(X, "
+    "Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",
+    "mc.certify(mc.SVC().fit(X, Y), Z, epsilon=0.1)": "without epsilon write mercer.certify(model, X, y=y).",
     "mc.certify(mc.SVC().fit(X, Y), Z)": "give all training points, in the order of the fit, as in "
     "mercer.certify(model, X_train, y_train); of new points score(X, y) tells.",
-    "mc.combine(mc.Gaussian(1.0), mc.Linear(), weights=[0.3, 0.7])": "0.3 * mercer.Gaussian(0.5) + 0.7 * "
-    "mercer.Linear().",
+    "mc.combine(mc.Gaussian(1.0), mc.Linear(), weights=[0.3, 0.7])": "a sum has given weights, such as 0.3 * "
+    "mercer.Gaussian(0.5) + 0.7 * mercer.Linear()",
     "mc.combine(mc.SVC().fit(X, Y), mc.SVC().fit(X, Y))": "models are combined by VotingClassifier and "
     "StackingClassifier of sklearn.ensemble",
     "mc.plan('SVC', 1000, 2)": "give an object, such as mercer.SVC().",
@@ -571,8 +612,8 @@ AGAIN = {
     "mc.SVR().decision_function(X)": "use predict(X)",
     "mc.KernelRidge().decision_function(X)": "use predict(X)",
     "mc.Nystroem().predict(X)": "use transform, and an estimator after it, as in "
-    "sklearn.pipeline.make_pipeline(mercer.Nystroem(), mercer.SVC(kernel='linear'))",
-    "mc.PCAL1().predict(X)": "sklearn.pipeline.make_pipeline(mercer.PCAL1(), mercer.SVC(kernel='linear'))",
+    "sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))",
+    "mc.PCAL1().predict(X)": "sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))",
     "mc.SVDD().predict_proba(X)": "use score_samples(X) or decision_function(X)",
     "mc.SVC(kernel='graph').fit([K] * 12, Y)": "use mercer.graphs.WeisfeilerLehman, whose points are "
     "networkx.Graph(edges) or mercer.graphs.Graph(adjacency)",

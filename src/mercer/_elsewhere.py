@@ -1,12 +1,12 @@
 """Names of other libraries, and other spellings: errors of unknown names and arguments say what to write instead."""
 
+import ast
 import difflib
 import functools
 import inspect
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import sklearn
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from mercer._common import shown
 
@@ -24,19 +23,33 @@ _R = TypeVar("_R")
 _C = TypeVar("_C", bound=type[Any])
 
 
-def _table(text):
+def _plain(name):
+    """Return a name without case and underscores."""
+    return name.lower().replace("_", "")
+
+
+def _folded(name):
+    """Return a name without case, underscores and words that libraries add."""
+    return re.sub("kernel|regression|_", "", name.lower())
+
+
+def _table(text, spelled=str):
     """Return what follows the colon in the lines of a text, for each of the words before it."""
     lines = (line.partition(": ") for line in text.splitlines())
-    return {word: value for words, _, value in lines for word in words.split()}
+    return {spelled(word): value for words, _, value in lines for word in words.split()}
 
 
-# Names of kernels in other libraries, and those that estimators take.
-_KERNELS_ELSEWHERE = _table("""
-exponential laplace laplacedot: laplacian
-lin vanilladot: linear
-polydot: poly
-gauss gaussian radial rbfdot se squared_exponential: rbf
-hyperbolic tanh tanhdot: sigmoid
+# Names of kernels that estimators take, and those of other libraries.
+KERNELS = _table("""
+additive_chi2: additive_chi2
+chi2: chi2
+cosine: cosine
+laplacian exponential laplace laplacedot: laplacian
+linear lin vanilladot: linear
+poly polynomial polydot: poly
+precomputed: precomputed
+rbf gauss gaussian radial rbfdot se squared_exponential: rbf
+sigmoid hyperbolic tanh tanhdot: sigmoid
 """)
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -59,19 +72,22 @@ copy_X: leave it out; rows are never changed
 n_jobs: set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default
 verbose: use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')
 normalize_y: another estimator scales the targets
-param_grid: give the values as Cs and gammas
+param_grid: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])
 optimizer n_restarts_optimizer: tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha \
 of mercer.KernelRidge
 """)
-# The same for arguments of any call, of one function, or of kernels.
-_OF_CALLS = _table("""
+# The same for arguments of any call, and for those of one function or class.
+_SAID = {_plain(name): remedy for name, remedy in REMEDIES.items()} | _table(
+    """
 mmd_test.alpha hsic_test.alpha ksd_test.alpha: compare the pvalue of the result with it
 combine.weights: a sum has given weights, such as 0.3 * mercer.Gaussian(0.5) + 0.7 * mercer.Linear()
-label target: fit(X, y) takes it
+target: fit(X, y) takes it
+label labels node_label node_labels: fit(X, y) takes labels of points; those of nodes are their attribute 'label' in \
+networkx, or labels of mercer.graphs.Graph
 loss: leave it out; it is the hinge for SVC, squares for KernelRidge
 contamination outlier_fraction outliers_fraction: OneClassSVM has nu; SVDD(C=1 / (nu * n)) leaves at most the \
 share nu of n points outside
-preimage.niter preimage.maxiter preimage.tol: method=mercer.FixedPoint(max_iter=100, tol=1e-6) takes it
+preimage.n_iter preimage.max_iter preimage.tol: method=mercer.FixedPoint(max_iter=100, tol=1e-6) takes it
 cat_features categorical_feature categorical_features: columns of texts, of booleans and of dtype category are taken \
 as categories
 device gpu_id use_gpu: give arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/guide/gpu.md says \
@@ -80,166 +96,126 @@ proba: mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
 return_interval: mercer.KernelRidge() has predict_interval(X, confidence=0.9)
 return_std: mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers \
 mercer.KernelRidge() has predict(X, return_std=True)
-kernel.label kernel.labels kernel.nodelabel kernel.nodelabels: labels of nodes are their attribute 'label' in \
-networkx, or labels of mercer.graphs.Graph
-""")
-
-
-def _gamma(width, factor=2, power=2):
-    """Return gamma = 1 / (factor width^power), a rule for a rule."""
-    if isinstance(width, str):
-        return width if width == "median" else "scale"
-    return float(f"{1 / (factor * width**power):.12g}")
-
-
-# Parameters of the same meaning, with the function of their value and a remedy; also those of a class or kernel.
-_SAME: dict[str, tuple[str, Callable[[Any], Any], str]] = {
-    "c": (
-        "Cs",
-        lambda value: value if hasattr(value, "__len__") else [value],
-        "give Cs, the values to try",
-    ),
-    "kernelridge.c": ("alpha", lambda value: 1 / (2 * value), "give alpha = 1 / (2 C)"),
-    "alpha": ("confidence", lambda value: round(1 - value, 12), "use confidence"),
-    "cachesize": (
-        "memory",
-        lambda value: value if isinstance(value, str) else f"{value}MB",
-        REMEDIES["cache_size"],
-    ),
-    "matern.gamma": (
-        "length",
-        lambda value: float(f"{(2 * value) ** -0.5:.12g}"),
-        "give length = 1 / sqrt(2 gamma)",
-    ),
-    "kernelscale": ("gamma", functools.partial(_gamma, factor=1), "give gamma = 1 / {}^2"),
-    **dict.fromkeys(
-        ("optimizer", "nrestartsoptimizer"),
-        ("tune", lambda value: "marginal_likelihood" if value else None, REMEDIES["optimizer"]),
-    ),
-}
-_rule = "give gamma = 1 / (2 {}^2) for a standard deviation"
-_scale = functools.partial(_gamma, factor=1, power=1)
-for _width in ("sigma", "length", "lengthscale", "bandwidth", "width", "kernelwidth"):
-    _SAME[f"laplacian.{_width}"] = ("gamma", _scale, "give gamma = 1 / {}")
-    _SAME[_width] = ("gamma", _gamma, _rule)
-_rule += ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
-_SAME["sigma"] = ("gamma", _gamma, _rule)
-# Names of one meaning and one value, also those of a class; others are found by their spelling.
-_GROUPS = [
-    names.split()
-    for names in """n_components Nystroem.n_landmarks
-gamma kernel_gamma Sigmoid.alpha
-landmarks n_landmarks n_components
-C cost box_constraint regularization
-epsilon tube insensitivity
-coef0 bias offset Polynomial.c Sigmoid.c
-cv folds n_folds n_splits
-max_loss max_error
-period periodicity
-random_state seed
-Z Y
-alpha lambda lam l2 noise noise_variance noise_level reg reg_lambda regularization ridge weight_decay
-nu contamination outliers outlier_fraction outliers_fraction
-decay lambda lam
-quantile q quantiles tau alpha
-n_vectors n k size n_components vectors ratio n_landmarks to budget n_sv max_sv
-n_components n_comps n_landmarks n_features features k d n dim
-iterations h n_iter depth
-length k n p sigma length_scale bandwidth scale
-mismatches m
-sample_weight weights weight w
-n_permutations nboot n_resamples B
-kernel kernel_function
-degree kernel_degree d p power order polynomial_order
-confidence level coverage
-X data
-y target targets label labels
-path filename file fname
-n n_samples""".splitlines()
-]
-# Calls around a call, and an argument that they stand for.
-_AROUND = _table("""
-estimator.probability: sklearn.calibration.CalibratedClassifierCV({})
-estimator.normalizey: sklearn.compose.TransformedTargetRegressor({}, \
-transformer=sklearn.preprocessing.StandardScaler())
-estimator.standardize estimator.scale estimator.normalize: sklearn.pipeline.make_pipeline(\
-sklearn.preprocessing.StandardScaler(), {})
-kernel.activedims: mercer.Mapped({}, numpy.r_[{}])
-kernel.normalize: mercer.Normalized({})
-kernel.variance: {1} * {0}
-""")
-# Keys of dicts of parameters, as kernlab has them.
-_KEYS = _table("""
-sigma scale: gamma
-offset: coef0
-""")
-_SCALES = (
-    "a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array({})), and mercer.learn_scales "
-    "finds it"
+ard: a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scales)), and \
+mercer.learn_scales finds it
+param_distributions: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])
+kpar: its entries are parameters, gamma for sigma and scale of kernlab, degree, and coef0 for offset
+""",
+    _plain,
 )
-_OF_CALLS |= {"kernel.ard": _SCALES.format("length_scales"), "verbose": REMEDIES["verbose"]}
-# Ends of the errors of functions.
+# Parameters that have the meaning of an argument, the first that a call has, and the formula of the value of a number.
+_MEANT = _table(
+    """
+kernel_gamma Sigmoid.alpha: gamma
+sigma length length_scale bandwidth width kernel_width: gamma=1/(2*{}**2) length
+Laplacian.sigma Laplacian.length Laplacian.length_scale Laplacian.bandwidth Laplacian.width: gamma=1/{}
+kernel_scale: gamma=1/{}**2
+Matern.gamma: length=(2*{})**-0.5
+scale: length
+KernelRidge.C: alpha=1/(2*{})
+C: Cs=[{}]
+cost box_constraint: C
+regularization: C alpha
+l2 noise noise_variance noise_level reg reg_lambda ridge weight_decay: alpha
+lambda lam: alpha decay
+alpha: quantile confidence=1-{} ridge
+q quantiles tau: quantile
+level coverage: confidence
+contamination outliers outlier_fraction outliers_fraction: nu
+eps tube insensitivity: epsilon
+bias offset Polynomial.c Sigmoid.c: coef0
+kernel_function kernel_type: kernel
+kernel_degree power order polynomial_order: degree
+p: length degree
+d: n_components degree
+k n: n_vectors n_components length
+n_comps features dim: n_components
+n_features: n_components d
+n_components: landmarks n_landmarks n_vectors n
+Nystroem.n_landmarks: n_components
+n_landmarks: landmarks n_vectors n_components
+size vectors ratio to budget n_sv max_sv: n_vectors
+max_error: max_loss
+cache_size: memory='{}MB'
+folds n_folds n_splits: cv
+seed: random_state
+weights weight w: sample_weight
+n_perm n_boot n_resamples B: n_permutations n_bootstrap
+h n_iter depth: iterations
+m: mismatches
+periodicity: period
+data: X
+target targets label labels: y
+Y: Z
+n_samples: n
+filename file fname: path
+""",
+    _plain,
+)
+# Calls around a call that an argument stands for.
+_AROUND = _table(
+    """
+probability: sklearn.calibration.CalibratedClassifierCV({})
+normalize_y: sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())
+Model.standardize Model.scale Model.normalize: sklearn.pipeline.make_pipeline(\
+sklearn.preprocessing.StandardScaler(), {})
+Kernel.active_dims: mercer.Mapped({}, numpy.r_[{}])
+Kernel.normalize: mercer.Normalized({})
+Kernel.variance: {1} * {0}
+""",
+    _plain,
+)
+# Ends of the errors of wrong calls of a function, or of the classes of one kind, and of a formula.
 _NOTES = _table("""
-combine: ; models are combined by VotingClassifier and StackingClassifier of sklearn.ensemble
-patch_sklearn: ; it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; for \
+combine: kernels are a list, as in mercer.combine([mercer.Gaussian(0.1), mercer.Linear()], X, y); models are combined \
+by VotingClassifier and StackingClassifier of sklearn.ensemble
+patch_sklearn: it patches SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelPCA, KernelRidge and Nystroem at once; for \
 LinearSVC use SVC(kernel='linear')
-predict: ; score(X, y) compares with y
-Gaussian: ; a variance is a factor, as in 2.0 * mercer.Gaussian(0.5)
-save: ; one file holds one model
+predict: score(X, y) compares with y
+Model: give those after * by name, and data to fit, as in mercer.SVC(1.0, kernel='rbf').fit(X, y)
+Kernel: its values are kernel(X, Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5)
+save: one file holds one model
+random_fourier: a kernel is an object, as mercer.Gaussian(1.0)
+certify: X and y are the training data
+sigma: , or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab
+set_params: parameters have names, as in set_params(C=1)
+svd lstsq mmd: phi and chi are features of points, as mercer.features(kernel, X)
 """)
+# Parameters that are kernels, and those of estimators that belong to a kernel given by name.
+_KERNELS = ("kernel", "kernel_x", "kernel_y")
+_OF_KERNELS = ("gamma", "degree", "coef0")
 # Functions whose wrong calls are explained.
 _EXPLAINED: WeakSet[Any] = WeakSet()
-# Values of parameters that hold features, and names of data, as they are typed.
-_FEATURES = {"phi": "X", "psi": "X", "chi": "Z"}
-_DATA = set("XYZy")
 
 
 class _Repair(NamedTuple):
-    """A call: its arguments, remedies of others, those without one, calls around it, whether nothing is left out."""
+    """Arguments by name that are known, texts of values, what is said of the others, those left out, calls around."""
 
     kept: dict[str, Any]
-    remedies: dict[str, list[str]]
-    lost: list[str]
+    texts: dict[str, str]
+    said: dict[str, list[str]]
+    without: str
     around: str
-    complete: bool
 
 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
     """Raise a TypeError for arguments of an estimator that are no parameters, or stand in the place of another one."""
-    if values:
-        _refuse_misplaced(cls, values, params)
-    known = cls.__dataclass_fields__.keys() - {*cls.__match_args__[: len(values)]}
-    if len(values) > len(cls.__match_args__) or not params.keys() <= known:
-        refuse_call(cls, values, params)
-
-
-def _refuse_misplaced(cls, values, params):
-    """Raise a TypeError for arguments of an estimator without a name that are data, or a kernel in another place."""
-    said = f"{cls.__name__} takes parameters"
-    if any(getattr(value, "ndim", 0) == 2 for value in values):
-        _refuse(cls, {}, params, said=f"{said}, and its fit the data", around="{}.fit(X, y)")
-    if isinstance(values[0], str) and values[0].startswith("-"):
-        raise TypeError(
-            f"{said}, not options of LIBSVM: write C for -c, gamma for -g, epsilon for -p, nu for -n, degree for -d, "
-            "coef0 for -r, tol for -e, memory for -m, and kernel='linear', 'poly', 'rbf' or 'sigmoid' for -t 0, 1, 2 "
-            "or 3, as in mercer.SVR(kernel='rbf', C=10, epsilon=0.1)."
-        )
-    known = cls.__dataclass_fields__
     names = cls.__match_args__
-    others = dict.fromkeys((*names, "n_components", "Cs", "C"))
-    others = [name for name in others if name in known and name != "kernel"]
-    others = iter(others or known.keys() & {"landmarks"})
-    placed = {}
-    for value in values:
-        if isinstance(value, dict) and "Cs" in known:
-            refuse_call(cls, (), params | {"param_grid": value})
-        kernel = callable(value) and not hasattr(value, "fit")
-        if isinstance(value, str):
-            kernel = names[0] == "kernel" or kernel_named(value)
-        placed["kernel" if kernel else next(others, "kernel")] = value
-    if "kernel" in known and placed != dict(zip(names, values, strict=False)):
-        said = f"{cls.__name__} takes {' and '.join(names)} without a name"
-        _refuse(cls, {}, placed | params, said=said)
+    known = cls.__dataclass_fields__.keys() - {*names[: len(values)]}
+    misplaced = [
+        f"got {shown(value)}"
+        for name, value in zip(names, values, strict=False)
+        if (not isinstance(value, (str, Callable)) if name == "kernel" else _is_kernel(value))
+    ]
+    if misplaced or len(values) > len(names) or not params.keys() <= known:
+        refuse_call(cls, values, params, *misplaced[:1])
+
+
+def _is_kernel(value):
+    """Return whether a value is a kernel, the name of one, or the options of LIBSVM, which choose one."""
+    if isinstance(value, str):
+        return value.lower() in KERNELS or value.startswith(("-s ", "-t ", "-c "))
+    return hasattr(value, "vjp")
 
 
 def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -249,8 +225,8 @@ def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
     def called(*values: _P.args, **params: _P.kwargs) -> _R:
         try:
             return function(*values, **params)
-        except (OSError, TypeError, ValueError) as error:
-            refuse_call(function, values, params, error)
+        except TypeError:
+            refuse_call(function, values, params)
             raise
 
     _EXPLAINED.add(called)
@@ -258,255 +234,146 @@ def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def refuse_call(
-    function: Callable[..., Any],
-    values: tuple[Any, ...],
-    params: dict[str, Any],
-    error: Exception | None = None,
+    function: Callable[..., Any], values: tuple[Any, ...], params: dict[str, Any], reason: str = ""
 ) -> None:
-    """Raise a TypeError that writes a call for arguments that a function, method or class does not have, or lacks.
+    """Raise a TypeError for a call that lacks arguments, has some that are unknown, or is wrong for another reason.
 
-    Those of a call that raised an error may also stand in the place of others, or be of another kind.
+    It says what to write for each that is unknown, and writes the call if nothing else is wrong.
     """
     if function.__name__ == "__init__":
         function = type(values[0])
         values = values[1:]
-    signature = inspect.signature(function)
-    known = signature.parameters
     name = function.__name__
-    if "self" in known and not (values and hasattr(type(values[0]), name)):
-        raise TypeError(
-            f"{name} is called on the class; make a model of it first: write "
-            f"Class().{name}({', '.join(each for each in ('X', 'y') if each in known)})."
-        ) from None
-    placed = _placed(known, values)
-    try:
-        given = signature.bind(*values, **params).arguments
-    except TypeError as unbound:
-        if values and hasattr(function, "vjp") and all(hasattr(each, "shape") for each in values):
-            said = f"{name} takes parameters, and the kernel that it makes the points"
-            _refuse(function, {}, params, said=said, around="{}.resolve(X)(X)")
-        dicts = [each for each in values if isinstance(each, dict)]
-        for entries in dicts if name == "set_params" else ():
-            params = dict(params, **entries)
-        _refuse(function, placed, params, unbound)
-    if error is None:
+    label = name
+    if "self" in inspect.signature(function).parameters:
+        if not (values and hasattr(type(values[0]), name)):
+            raise TypeError(
+                f"{name} is called on the class; make an object of it first, as in Class().{name}(...)."
+            ) from None
+        function = function.__get__(values[0])
+        label = f"{type(values[0]).__name__}.{name}"
+        values = values[1:]
+    signature = inspect.signature(function)
+    if not (reason or _unbound(signature, values, params)):
         return
-    moved = any(given.get(each, value) is not value for each, value in placed.items())
-    # names and matrices may stand in the place of a kernel
-    kernel = "kernel" not in known or hasattr(placed.get("kernel"), "vjp")
-    if moved and kernel and len(placed) == len(values) and "kernels" not in known:
-        _refuse(function, placed, params, said=f"{name} takes ({', '.join(known)}), in this order")
-    # an error that begins with a name explains it, and None is no fault
-    others = {
-        each: given[each] for each in given if each != str(error)[:1] and given[each] is not None
-    }
-    fault = _fault(None, others) or _shape_fault(name, given)
-    said = str(error).removesuffix(".")
-    if fault and fault not in said and type(error) in (TypeError, ValueError):
-        raise type(error)(f"{said}; {fault}.") from None
-
-
-def _placed(known, values):
-    """Return arguments given by place under the names of parameters of their kind, or in order."""
-    # by an attribute that they have
-    kinds = {"kernel": "vjp", "model": "fit"}
-    found = {"self": values[0]} if values and "self" in known else {}
-    others = []
-    for value in values[len(found) :]:
-        name = next((each for each in kinds if hasattr(value, kinds[each])), None)
-        if name in known and name not in found:
-            found[name] = value
-        elif hasattr(value, "vjp") and "kernels" in known:
-            found.setdefault("kernels", []).append(value)
-        # features have their kernel
-        elif not (hasattr(value, "vjp") and known.keys() & _FEATURES):
-            others.append(value)
-    for value in others:
-        # data are no kernel
-        taken = {*found, "kernel"} if hasattr(value, "shape") else found
-        name = next((each for each in known if each not in taken), None)
-        found |= {name: value}
-    return {name: found[name] for name in known if name in found}
-
-
-def _refuse(function, given, params, reason="", said="", around="{}"):
-    """Raise a TypeError that writes a call whose arguments have the meaning of those given by place and by name."""
-    known = dict(inspect.signature(function).parameters)
-    known.pop("self", None)
-    model = given.pop("self", None)
-    label = function.__name__ if model is None else f"{type(model).__name__}.{function.__name__}"
-    path = _public(function) if model is None else function.__name__
-    any_name = [name for name, each in known.items() if each.kind is each.VAR_KEYWORD]
-    for name in any_name:
-        del known[name]
-    names = sorted(known) if isinstance(function, type) else list(known)
-    names += params if any_name else ()
-    given = {name: _own_kernel(name, value) for name, value in given.items()}
-    repair = _repaired(function, model, label, given, params, names)
-    values = given | repair.kept
-    needed = [name for name, each in known.items() if each.default is each.empty]
-    missing = [name for name in needed if name not in values]
-    # a function of a fitted model takes X and y of the fit
-    if "X" in (needed if "model" in names else missing) and "y" in names:
-        missing += {"y"}.difference(values, missing)
-    first = {name: given.get(name, ...) for name in known if name in {*given, *missing}}
-    texts = []
-    for place, (name, value) in enumerate((first | repair.kept | first).items()):
-        # those before a gap have no name
-        by_place = name in first and list(known)[place] == name
-        by_place = by_place and known[name].kind is not known[name].KEYWORD_ONLY
-        texts.append(f"{'' if by_place else f'{name}='}{_text(value, name)}")
-    call = around.format(repair.around.format(f"{path}({', '.join(texts)})"))
-    found = [f"{', '.join(each)}; {remedy}" for remedy, each in repair.remedies.items()]
-    if reason and not found:
-        said = f"{label} takes ({', '.join(names)}): {reason}{_NOTES.get(function.__name__, '')}"
-    unknown = found and f"{label} has no parameter {', nor '.join(found)}"
-    text = "; ".join(filter(None, (said, unknown)))
-    fault = _fault(None if missing else function, values)
-    if fault:
-        text = f"{text}; {fault}"
-    elif repair.complete:
-        without = f"without {' and '.join(repair.lost)} " if repair.lost else ""
-        text = f"{text}: {without}write {call}"
+    repair = _repaired(function, params)
+    reason = reason or _unbound(signature, values, repair.kept)
+    given = dict(zip(signature.parameters, values, strict=False)) | repair.kept
+    fault = _fault(None if reason else function, given)
+    found = [f"{', '.join(names)}; {remedy}" for remedy, names in repair.said.items()]
+    said = [f"{label} has no parameter {', nor '.join(found)}"] if found else []
+    if reason:
+        plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+        said.append(f"{label} takes {inspect.Signature(plain)}: {reason}")
+        said.append(_first(_NOTES, _owners(function)))
+    said.append(fault)
+    text = "; ".join(filter(None, said))
+    if not (reason or fault):
+        path = name if inspect.ismethod(function) else _public(function)
+        written = _written(signature.parameters, given, len(values), repair.texts)
+        call = repair.around.format(f"{path}({written})")
+        text += f": {repair.without}write {call}"
     raise TypeError(f"{text}.") from None
 
 
-def _spread(params, known):
-    """Return arguments with the entries of dicts, such as kpar of kernlab, in their place, and the names of these."""
-    spread = {}
-    dicts = []
-    for name, value in params.items():
-        entries = {
-            f"{key}s" if f"{key}s" in known else _KEYS.get(key, key): each
-            for key, each in (value.items() if isinstance(value, dict) else ())
-        }
-        if name in known or entries.keys().isdisjoint(known):
-            spread[name] = value
-        else:
-            spread |= entries
-            dicts.append(name)
-    return spread, dicts
-
-
-def _remedy(function, model, name):
-    """Return what is written instead of an argument that has no equivalent, or None."""
-    if name in getattr(type(model), "_get_param_names", list)():
-        return "it is a parameter of the estimator"
-    kind = _kind(function)
-    found = _OF_CALLS.get(f"{kind}.{_plain(name)}") or _OF_CALLS.get(name)
-    if kind == "estimator":
-        found = REMEDIES.get(name) or found or _holders(name)
-    return found or None
-
-
-def _kind(function):
-    """Return the word for a class of estimators or kernels in tables, or the name of a function."""
-    if hasattr(function, "vjp"):
-        return "kernel"
-    return "estimator" if hasattr(function, "fit") else function.__name__
-
-
-def _repaired(function, model, label, given, params, known):
-    """Return what to write for arguments given by name, beside those given by place."""
-    params, dicts = _spread(params, known)
-    remedies = {}
-    for name in dicts:
-        remedies[_remedy(function, model, name) or "its entries are parameters"] = [name]
-    params = {name: _own_kernel(name, value) for name, value in params.items()}
-    kernels = [each for each in ("kernel", "kernel_x", "kernel_y") if each in known]
-    listed = known
-    # a kernel has the parameters that a function of it lacks; those of estimators are of kernels given by name
-    if hasattr(params.get("kernel"), "vjp"):
-        known = [name for name in known if name not in ("gamma", "degree", "coef0")]
-    own = _kernel(params.get("kernel", "rbf")).__match_args__ if kernels else ()
-    inner = [name for name in own if name not in known]
-    known = [*known, *inner]
-    taken = {*listed, *inner}
-    kept = {
-        f"{name}s" if f"{name}s" in known and isinstance(value, list) else name: value
-        for name, value in params.items()
-        if name in taken
-    }
-    lost = []
-    around = "{}"
-    complete = True
-    for name, value in params.items():
-        if name in taken:
-            continue
-        remedy = _remedy(function, model, name)
-        same = _same(label, _plain(name), kept.get("kernel"), known, remedy is None)
-        template = _AROUND.get(f"{_kind(function)}.{_plain(name)}")
-        if template:
-            remedy = remedy or "a call around it does this"
-            if shown(value) not in ("None", "False", "0"):
-                around = template.format(around, _text(value, name))
-        elif same:
-            other, convert, remedy = same
-            remedy = remedy.format(name)
-            try:
-                value = convert(value)
-            except (ArithmeticError, TypeError, ValueError):
-                complete = False
-                remedy += f"; {_SCALES.format(name)}" * hasattr(value, "__len__")
-            else:
-                if shown((given | kept).get(other, value)) != shown(value):
-                    complete = False
-                    remedy = f"it means {other}, and {other} is given too"
-                kept.setdefault(other, value)
-        if remedy is None:
-            lost.append(name)
-            remedy = _listed(listed)
-        # a remedy may be another call
-        elif re.search(r"\bha(s|ve) |\.\.\.", remedy):
-            complete = False
-        remedies.setdefault(remedy, []).append(name)
-    own = {name: kept.pop(name) for name in inner if name in kept}
-    if own.keys() & params:
-        remedies["it belongs to the kernel"] = [name for name in own if name in params]
-    for each in kernels if own else ():
-        kept[each] = replace(_kernel(kept.get(each, "rbf")), **own)
-    return _Repair(kept, remedies, lost, around, complete)
-
-
-def _same(label, key, kernel, known, guess):
-    """Return the known name of the same meaning, the function of its value, and a remedy; or None."""
-    keys = (f"{label.lower()}.{key}", f"{kernel}.{key}", key)
-    for each in keys:
-        if each in _SAME and _SAME[each][0] in known:
-            return _SAME[each]
-    groups = [group for group in _GROUPS if {*keys}.intersection(map(_plain, group))]
-    other = next((each for group in groups for each in group if each in known), None)
-    if other is None and guess:
-        spelled = {_plain(each): each for each in known}
-        begun = [each for each in spelled if each.startswith(key) and len(key) > 2]
-        other = spelled.get(begun[0] if len(begun) == 1 else _near(key, spelled, 0.75))
-    return other and (other, lambda value: value, f"use {other}")
-
-
-def _fault(function, values):
-    """Return why a class refuses values, or why some are no points; empty if neither."""
+def _unbound(signature, values, params):
+    """Return why a call does not have the arguments of a signature; empty if it has."""
     try:
-        if isinstance(function, type):
-            function(**values)
-        if hasattr(function, "fit"):
-            sys.modules["mercer.kernels.shorthand"].as_kernel(values.get("kernel", "rbf"))
-        for name in sorted(values.keys() & _DATA):
-            sys.modules["mercer._compute.readable"].refuse_container(values[name], name)
-    except (TypeError, ValueError) as error:
-        return str(error).removesuffix(".")
+        signature.bind(*values, **params)
+    except TypeError as error:
+        return str(error)
     return ""
 
 
-def _shape_fault(name, values):
-    """Return what to do with points whose shape is that of something else; empty if it is not."""
-    X, y = (getattr(values.get(each), "ndim", 0) for each in "Xy")
-    if X == 1 and y == 2:
-        return "X has one dimension and y two; if they are swapped, give X first"
-    if X == 1 and name == "score":
-        return (
-            "score takes points; of predictions sklearn.metrics.accuracy_score(y, predicted) tells"
+def _owners(function):
+    """Return the names of a class and those that it inherits from, or of a function."""
+    return [each.__name__ for each in getattr(function, "__mro__", [function])]
+
+
+def _first(table, keys):
+    """Return the entry of the first of some keys that a table has; empty if it has none."""
+    return next((table[key] for key in keys if key in table), "")
+
+
+def _repaired(function, params):
+    """Return the arguments by name that a function or class has, and what to write for the others."""
+    params = {
+        name: KERNELS.get(str(value).lower(), value) if "kernel" in name.lower() else value
+        for name, value in params.items()
+    }
+    known = inspect.signature(function).parameters
+    kernels = [name for name in _KERNELS if name in known]
+    kernel = _kernel(params.get("kernel", "rbf"))
+    # an object has its own parameters
+    others = known.keys() - (_OF_KERNELS if kernel is params.get("kernel") else ())
+    own = [name for name in kernel.__match_args__ if kernels and name not in others]
+    kept = {name: value for name, value in params.items() if name in known}
+    texts = {}
+    said = {}
+    lost = []
+    around = "{}"
+    for name in [each for each in params if each not in known]:
+        value = params[name]
+        keys = [f"{owner}.{name}" for owner in (*_owners(function), type(kernel).__name__)]
+        keys = [_plain(key) for key in (*keys, name)]
+        remedy, other, formula = _meaning(keys, name, known | dict.fromkeys(own))
+        wrapper = _first(_AROUND, keys)
+        if wrapper:
+            remedy = "a call around it does this"
+            around = wrapper.format(around, shown(value)) if value is not False else around
+        elif other in kept or not other:
+            lost.append(name)
+        else:
+            kept[other] = value
+            if formula and isinstance(value, Real):
+                texts[other] = formula.format(value)
+        said.setdefault(remedy, []).append(name)
+    inner = {name: kept.pop(name) for name in own if name in kept}
+    for name in kernels if inner else ():
+        kept[name] = _kernel(kept.get(name, "rbf"))
+        values = kept[name].get_params(deep=False) | inner
+        listed = ", ".join(
+            f"{each}={texts.get(each) or _text(each, values[each])}" for each in values
         )
-    return "X.reshape(len(X), -1) makes a row of each point" * (X > 2)
+        texts[name] = f"{_public(type(kept[name]))}({listed})"
+    without = f"without {' and '.join(lost)} " if lost else ""
+    return _Repair(kept, texts, said, without, around)
+
+
+def _meaning(keys, name, known):
+    """Return what is said of an argument, the known name of its meaning or "", and the formula of its value."""
+    meanings = [name, *" ".join(_MEANT.get(key, "") for key in keys).split()]
+    for meaning in [*meanings, _found(name, {each: each for each in known}) or ""]:
+        other, _, formula = meaning.partition("=")
+        if other in known:
+            value = f" = {formula.format(name)}{_NOTES.get(name, '')}" if formula else ""
+            said = "it belongs to the kernel" if other == name else f"use {other}{value}"
+            return said, other, formula
+    return _first(_SAID, keys) or _holders(name) or _listed(known), "", ""
+
+
+def _written(names, given, n_placed, texts):
+    """Return the arguments of a call, of which the first few have no name."""
+    written = []
+    for place, name in enumerate(names):
+        # targets go with their points
+        if name in given or (name == "y" and "X" in given):
+            text = texts.get(name) or _text(name, given.get(name, ...))
+            written.append(text if place < n_placed else f"{name}={text}")
+    return ", ".join(written)
+
+
+def _fault(function, given):
+    """Return why a class refuses arguments, or why some are no points; empty if neither."""
+    try:
+        made = function(**given) if isinstance(function, type) else None
+        if hasattr(made, "fit") and hasattr(made, "kernel"):
+            sys.modules["mercer.kernels.shorthand"].kernel_of(made)
+        for name in sorted(given.keys() & {*"XYZy"}):
+            sys.modules["mercer._compute.readable"].refuse_container(given[name], name)
+    except (TypeError, ValueError) as error:
+        return str(error).removesuffix(".")
+    return ""
 
 
 def _kernel(value):
@@ -517,62 +384,21 @@ def _kernel(value):
         return _kernel("rbf")
 
 
-def _own_kernel(name, value):
-    """Return the name here, or the kernel, for a kernel's name in another library; other arguments as they are."""
-    named = "kernel" in name.lower() and isinstance(value, str) and kernel_named(value)
-    return value if isinstance(named, type) else named or value
-
-
-def kernel_named(name: str) -> Any:
-    """Return the name here, or the kernel, for the name of a kernel in another library; None if unknown.
-
-    It is the class of a kernel which has parameters without a default.
-    """
-    known = _KERNELS_ELSEWHERE.get(name.lower(), name.lower())
-    if known in {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}:
-        return known
-    found: Any = sys.modules["mercer"]
-    for part in (use_of(name, "mercer.kernels") or "").partition(",")[0].split(".")[1:]:
-        found = getattr(found, part, None)
-    try:
-        return found() if hasattr(found, "vjp") else None
-    except TypeError:
-        return found
-
-
-def _plain(name):
-    """Return a name without case and underscores."""
-    return name.lower().replace("_", "")
-
-
-def _text(value, name):
-    """Return an argument as it is typed, or the name of a variable for models and data."""
-    if name in _FEATURES and not hasattr(value, "coef"):
-        return f"mercer.features(kernel, {_FEATURES[name]})"
-    if value is ... or name in _DATA:
-        return name
-    if name == "kernel" and isinstance(value, Real):
-        return f"mercer.Gaussian({value})"
-    if name == "kernels" and isinstance(value, list):
-        return f"[{', '.join(_text(each, '') for each in value)}]"
+def _text(name, value):
+    """Return an argument as it is typed, or the name of a variable, for points, models and composed kernels."""
     text = shown(value)
-    if hasattr(value, "vjp"):
-        # others have kernels or arrays inside
-        if text.count("(") > 1:
-            return "kernel"
+    if hasattr(value, "vjp") and text.count("(") == 1:
         return text.replace(type(value).__name__, _public(type(value)))
-    data = hasattr(value, "shape") or hasattr(value, "fit") or text.endswith(("...", ")]"))
-    return name if data else text
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return name
+    return text
 
 
 def _public(each):
-    """Return the shortest public path of a class or function."""
-    name = each.__name__
-    for part in ("mercer", *(f"mercer.{part}" for part in each.__module__.split("."))):
-        found = vars(sys.modules.get(part, object)).get(name)
-        if getattr(found, "__module__", None) == each.__module__:
-            return f"{part}.{name}"
-    return name
+    """Return the public path of a class or function."""
+    return _paths("mercer").get(each.__name__, each.__name__)
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -596,8 +422,8 @@ Levenshtein: mercer.strings.Subsequence, or Mismatch
 LinearSVC: mercer.SVC(kernel='linear')
 LinearSVR: mercer.SVR(kernel='linear')
 PCA: mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA
-RBF SquaredExponential SE ExponentiatedQuadratic: mercer.Gaussian(1 / (2 * length_scale**2)); a scale for each \
-column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scale)), and mercer.learn_scales finds it
+RBF RBFKernel SquaredExponential SE ExponentiatedQuadratic: mercer.Gaussian(1 / (2 * length_scale**2)); a scale for \
+each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scale)), and mercer.learn_scales finds it
 RBFSampler RandomFourierFeatures: mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function \
 that returns 2 m features, or mercer.Nystroem(n_components=100, gamma=gamma)
 SVM KernelSVM SVM_RBF SupportVectorMachine fit fitcsvm fitrsvm ksvm train: mercer.SVC() to classify, mercer.SVR() \
@@ -605,17 +431,19 @@ for regression
 ScaleKernel: a factor, as in 2.0 * mercer.Gaussian(0.5), the kernel RBF of length scale 1; mercer.learn_scales and \
 mercer.Mapped(mercer.Gaussian(0.5), 1 / length_scales) have a scale for each column
 KernelCCA: sklearn.cross_decomposition.CCA after mercer.KernelPCA; mercer has no other
+matern: mercer.Matern(length=1.0, nu=1.5), whose length is the scale
 Matern32: mercer.Matern(length, nu=1.5)
 Matern52: mercer.Matern(length, nu=2.5)
 SVGP SparseGP: mercer.KernelRidge(kernel='rbf', landmarks=100)
 StringKernel: mercer.strings.Spectrum, as in Spectrum(3), or Subsequence
+spectrum: mercer.strings.Spectrum, or mercer.capacity.spectrum for eigenvalues
 patch: mercer.patch_sklearn()
 from_onnx: mercer.load(path) for a file of mercer.save; no model is read from ONNX
 kernel_matrix pairwise_kernels gram_matrix compute_kernel_matrix: a kernel as a function, mercer.Gaussian(gamma)(X, Z)
 median_heuristic: gamma='median', as in mercer.SVC(gamma='median')
 plot plot_decision_boundary decision_boundary plot_decision_regions: \
 mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
-WL graph: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
+wl WL graph: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
 WhiteKernel: alpha of mercer.KernelRidge, the variance of the noise, as in mercer.KernelRidge(alpha=0.1, \
 kernel=mercer.Gaussian(0.5)), and no term of the kernel
 kernel get_kernel: a kernel, such as mercer.Gaussian(0.1)
@@ -654,24 +482,26 @@ convert|export|to_: mercer.formats.to_onnx, to_c or write_libsvm, as in onnx.sav
 path), or mercer.save(model, path)
 """)
 # Attributes and methods of other libraries, and what has the same here; first those of a class or mixin.
-_ATTRIBUTES = _table("""
-KernelPCA.alphas_: eigenvectors_
+_OF_CLASSES = _table("""
+KernelPCA.alphas_ KernelPCA.alphas: eigenvectors_
 KernelPCA.components_: expansion_, the components as vectors of the feature space
 KernelPCA.explained_variance_: eigenvalues_ / (n - 1), or explained_variance_ratio_
-KernelPCA.lambdas_: eigenvalues_
+KernelPCA.lambdas_ KernelPCA.lambdas: eigenvalues_
 KernelRidge.coef_: dual_coef_, or expansion_
 OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
 RegressorMixin.decision_function: predict(X)
 TransformerMixin.predict: transform, and an estimator after it, as in \
-sklearn.pipeline.make_pipeline(mercer.{}(), mercer.SVC(kernel='linear'))
-alpha_: dual_coef_, the coefficients of the support vectors times their labels
-alphas_: dual_coef_
-b: intercept_
+sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))
 OutlierMixin.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
 model.predict(X)) compares labels of 1 and -1
 Expansion.mean: mercer.mean(phi)
 Expansion.preimage: mercer.preimage(phi)
 PreImage.x: points
+""")
+_ATTRIBUTES = _table("""
+alpha_: dual_coef_, the coefficients of the support vectors times their labels
+alphas_: dual_coef_
+b: intercept_
 accuracy evaluate: score(X, y)
 anomaly_score: score_samples(X), or decision_function(X)
 best_c_: best_params_['C']
@@ -791,25 +621,31 @@ def refuse_attribute(each: object, name: str) -> NoReturn:
     raise AttributeError(_Text(_name_of_object, type(each), name), name=None) from None
 
 
+@functools.cache
+def _paths(module):
+    """Return the paths of public names, of several of one name first that of Mercer itself, then that of a module."""
+    paths = {}
+    for each in ("mercer", module, *_MODULES):
+        for name in import_module(each).__all__:
+            paths.setdefault(name, f"{each}.{name}")
+    return paths
+
+
 def use_of(name: str, module: str) -> str | None:
     """Return what has the use of a name of another library, or of a wrong spelling, first of names of a module."""
-    paths = {}
-    for each in dict.fromkeys((module, *_MODULES)):
-        for known in import_module(each).__all__:
-            path = f"mercer.{known}" if known in vars(sys.modules["mercer"]) else f"{each}.{known}"
-            paths = {_plain(known): path, _folded(known): path} | paths
-    key = _folded(name)
-    # classes, which are first, before functions
-    instead = {_folded(each): use for each, use in reversed(_INSTEAD.items())} | _INSTEAD
-    own = {_folded(each) for each in import_module(module).__all__}
-    return (
-        instead.get(name)
-        or paths.get(_plain(name))
-        or instead.get(key)
-        or (key not in own and _in_sklearn(name))
-        or paths.get(key)
-        or paths.get(_near(key, own, 0.75))
-    )
+    uses = _paths(module) | _INSTEAD
+    return uses.get(name) or _in_sklearn(name) or _found(name, uses)
+
+
+def _found(name, uses):
+    """Return the use of a name that is spelled as one of several, or nearly so; None if there is none."""
+    same = {}
+    for spelled in (_plain, _folded):
+        same = {spelled(each): use for each, use in reversed(uses.items())}
+        if spelled(name) in same:
+            return same[spelled(name)]
+    near = difflib.get_close_matches(_folded(name), same, 1, 0.75)
+    return same[near[0]] if near else None
 
 
 def _name_of_module(module, name):
@@ -825,34 +661,29 @@ def _name_of_object(cls, name):
     if name.startswith("_"):
         return text
     if hasattr(cls, "vjp"):
-        known = [*cls.__match_args__, "diag", "get_params", "resolve", "tags", "vjp"]
-        return f"{text}; its values are kernel(X, Z); {_listed(known)}"
+        names = [*cls.__match_args__, "diag", "get_params", "resolve", "tags"]
+        return f"{text}; its values are kernel(X, Z); {_listed(names)}"
     names = _attributes(cls)
-    estimator = hasattr(cls, "fit")
-    if estimator and name in names:
+    if name in names:
         return f"{text} yet; call fit, with the parameters that it needs"
-    own = {_folded(each): each for each in names}
-    uses = own | {_folded(each): use for each, use in _ATTRIBUTES.items()}
-    key = _folded(name)
-    keys = [*(_folded(f"{each.__name__}.{name}") for each in cls.__mro__), key]
-    use = next((uses[each].format(cls.__name__) for each in keys if each in uses), None)
-    if estimator and not use and _holders(name):
+    own = [f"{each}.{name}" for each in _owners(cls)]
+    use = _first(_OF_CLASSES, own)
+    use = use or _found(name, {each: each for each in names} | _ATTRIBUTES)
+    if not use and hasattr(cls, "fit") and _holders(name):
         return f"{text}; {_holders(name)}"
-    use = use or _in_sklearn(name) or own.get(_near(key, own, 0.7))
+    use = use or _in_sklearn(name)
     return f"{text}; {f'use {use}' if use else _listed(names, name)}"
 
 
 def _listed(names, wanted=""):
-    """Return which names there are; of many only those whose spelling is near a wanted one."""
-    names = [*dict.fromkeys(names)]
-    # a dozen is read
-    if wanted and len(names) > 12:
-        spelled = {each.lower(): each for each in names}
-        near = difflib.get_close_matches(wanted.lower(), spelled, 5, 0.5)
-        if not near:
-            return f"dir() lists its {len(names)} names"
-        names = [*(spelled[each] for each in near), "..."]
-    return f"it has {', '.join(names) or 'none'}"
+    """Return which names there are; of more than a dozen those whose spelling is near a wanted one."""
+    many = wanted and len(names) > 12
+    near = difflib.get_close_matches(wanted, names, 5, 0.5) if many else names
+    return (
+        f"dir() lists its {len(names)} names"
+        if many and not near
+        else f"it has {', '.join(near) or 'none'}"
+    )
 
 
 def _holders(name):
@@ -866,17 +697,8 @@ def _attributes(cls):
     """Return the names with an underscore at their end of the docstring of a class, its fields and its methods."""
     documented = re.findall(r"\b[a-zA-Z]\w+_\b", cls.__doc__ or "")
     own = [*getattr(cls, "__match_args__", ()), *dir(cls)]
-    return [*documented, *(each for each in own if not each.startswith(("_", "set_", "get_")))]
-
-
-def _folded(name):
-    """Return a name without case, underscores and words that libraries add."""
-    return re.sub("kernel|regression|_", "", name.lower())
-
-
-def _near(key, known, cutoff):
-    """Return the known name of nearest spelling, or None."""
-    return next(iter(difflib.get_close_matches(key, known, 1, cutoff)), None)
+    own = [each for each in own if not each.startswith(("_", "set_", "get_"))]
+    return dict.fromkeys([*documented, *own])
 
 
 def _in_sklearn(name):

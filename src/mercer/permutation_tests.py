@@ -162,6 +162,8 @@ def mmd_test(
     (True, Gaussian(gamma=...))
     """
     n_permutations, rng = _checked(n_permutations, random_state)
+    refuse_container(X, "X")
+    refuse_container(Z, "Z")
     shape = getattr(Z, "shape", ())
     if holds_rows(X) and len(shape) == 1:
         raise ValueError(

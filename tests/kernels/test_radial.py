@@ -279,7 +279,7 @@ def test_the_signature_that_help_shows_has_the_parameters(kernel, names):
 
 @pytest.mark.parametrize("name", ["sigma", "length", "length_scale", "bandwidth"])
 def test_another_name_of_the_width_of_a_gaussian_kernel_is_refused_with_its_formula(name):
-    message = rf"Gaussian has no parameter {name}; give gamma = 1 / \(2 {name}\^2\)"
+    message = rf"Gaussian has no parameter {name}; use gamma = 1/\(2\*{name}\*\*2\)"
     with pytest.raises(TypeError, match=message) as refused:
         mc.Gaussian(**{name: 1.5})
     assert ("kernlab" in str(refused.value)) == (name == "sigma")

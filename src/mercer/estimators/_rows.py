@@ -44,7 +44,7 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
             return validate_data(model, X, reset=reset, **options)
     except ValueError as error:
         # the text of scikit-learn shows an array of one dimension as a whole
-        if str(error).startswith(("Input X contains", "Expected")):
+        if str(error).startswith(("Input X contains", "Expected", "Found array with dim")):
             as_rows(X)
         if not reset and hasattr(X, "tocsr") and "features" in str(error):
             raise ValueError(
@@ -144,13 +144,14 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
     if _are_plain_labels(y):
         check_lengths(X, y)
         return y
+    refuse_container(X, "X")
     refuse_targets(y)
     try:
         y = column_or_1d(y, warn=True)
     except ValueError as error:
         raise ValueError(
             f"{error} For indicators of classes write numpy.argmax(y, axis=1), for several labels of a point "
-            f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}())."
+            f"sklearn.multioutput.MultiOutputClassifier(mercer.{model}()); X comes before y."
         ) from None
     # before classes: missing rows may have them
     check_lengths(X, y)

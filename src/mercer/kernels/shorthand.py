@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import shown
-from mercer._elsewhere import kernel_named, use_of
+from mercer._elsewhere import KERNELS, use_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -57,11 +57,11 @@ def as_kernel(
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
-            known = kernel_named(kernel)
-            use = f"use {use_of(kernel, 'mercer.kernels')}, or " * hasattr(known, "vjp")
+            known = KERNELS.get(kernel.lower())
+            use = not known and use_of(kernel, "mercer.kernels")
+            remedy = f"{f'use {use}, or ' if use else ''}give {known or 'rbf'!r}"
             raise ValueError(
-                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; {use}give "
-                f"{known if known in _NAMES else 'rbf'!r}, {_OBJECT}."
+                f"{name} = {shown(kernel)} must be one of {sorted(_NAMES)} or a kernel; {remedy}, {_OBJECT}."
             )
         values = gamma, degree, coef0
         try:
