@@ -65,7 +65,7 @@ def xi_alpha(model: Model) -> Bound:
     suspects = (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1)
     positive = model.upper_bounds[model.upper_bounds > 0]
     if np.ptp(positive) > AT_BOUND * positive.max():
-        return estimate(
+        return _estimate(
             "xi-alpha",
             suspects | (model.margins <= 0),
             "equal upper bounds; here they differ by weights",
@@ -132,7 +132,7 @@ def jaakkola_haussler(model: Model) -> Bound:
     """
     require(model, "jaakkola_haussler")
     wrong = np.abs(model.coef) * model.diagonal > model.margins
-    return estimate("Jaakkola-Haussler", wrong, "a classifier without bias; this one has a bias")
+    return _estimate("Jaakkola-Haussler", wrong, "a classifier without bias; this one has a bias")
 
 
 def opper_winther(model: Model, *, memory: Memory = "1GB") -> Bound:
@@ -169,7 +169,7 @@ def opper_winther(model: Model, *, memory: Memory = "1GB") -> Bound:
     require(model, "opper_winther")
     spans = squared_spans(model, affine=False, memory=memory)
     assumption = "a classifier without bias whose margin keeps the same support vectors when a point is left out"
-    return estimate("Opper-Winther", np.abs(model.coef) * spans > model.margins, assumption)
+    return _estimate("Opper-Winther", np.abs(model.coef) * spans > model.margins, assumption)
 
 
 def radius_margin(model: Model, ball: Ball | None = None) -> Bound:
@@ -283,7 +283,7 @@ def _count(name, model, suspects):
     # points without weight have no coefficient, and may be misclassified by the fit itself
     suspects = suspects | (model.margins <= 0)
     if not model.fixed_C:
-        return estimate(
+        return _estimate(
             name, suspects, "a C that does not change; that of NuSVC depends on all points"
         )
     value = float(np.mean(suspects))
@@ -504,10 +504,10 @@ def span_rule(
     wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != own_targets(
         fitted, y
     )
-    return estimate("span rule", wrong, SAME_MARGIN)
+    return _estimate("span rule", wrong, SAME_MARGIN)
 
 
-def estimate(name: str, wrong: Array, assumption: str) -> Bound:
+def _estimate(name, wrong, assumption):
     """Return the heuristic share of points that are misclassified when left out."""
     value = float(np.mean(wrong))
     statement = f"About {value:.1%} of the points are misclassified when left out."

@@ -187,7 +187,7 @@ def mapped(kernel: Kernel, X: PointsLike) -> Expansion:
     return phi
 
 
-def require_spectrum(spectrum: Spectrum) -> None:
+def _require_spectrum(spectrum):
     """Raise a TypeError unless an argument is a Spectrum."""
     check_instance(
         "spectrum", spectrum, Spectrum, "a Spectrum, from mercer.capacity.spectrum(kernel, X)"
@@ -196,7 +196,7 @@ def require_spectrum(spectrum: Spectrum) -> None:
 
 def require_uncentred(spectrum: Spectrum) -> None:
     """Raise a ValueError if the spectrum is that of the centred matrix."""
-    require_spectrum(spectrum)
+    _require_spectrum(spectrum)
     if spectrum.centred:
         raise ValueError(
             "spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False)."
@@ -229,7 +229,7 @@ def effective_dimension(spectrum: Spectrum, ridge: float) -> tuple[float, float]
     >>> mc.capacity.effective_dimension(mc.capacity.spectrum(mc.Linear(), X, centre=False), 1.0)
     (1.0, 1.0)
     """
-    require_spectrum(spectrum)
+    _require_spectrum(spectrum)
     check_positive("ridge", ridge)
     values = spectrum.values
     known = float(np.sum(values / (values + ridge)))

@@ -55,7 +55,7 @@ def rademacher(model: Model, *, confidence: float = 0.95) -> Bound:
     False
     """
     require_model(model)
-    return margin_bound(
+    return _margin_bound(
         "Rademacher",
         model,
         float(np.sqrt(augmented(model).diagonal.sum())) / len(model),
@@ -63,7 +63,7 @@ def rademacher(model: Model, *, confidence: float = 0.95) -> Bound:
     )
 
 
-def margin_bound(name: str, model: Model, complexity: float, confidence: float) -> Bound:
+def _margin_bound(name, model, complexity, confidence):
     """Return the margin bound from the complexity of the functions of norm 1 of the kernel k + 1."""
     delta = 1 - check_confidence(confidence)
     wide = augmented(model)
@@ -296,10 +296,10 @@ def dudley_bound(model: Model, spectrum: Spectrum, *, confidence: float = 0.95) 
             f"spectrum is of {spectrum.n} points, but the model has {len(model)}; use "
             "mercer.capacity.spectrum(model.kernel, model.points, centre=False)."
         )
-    return margin_bound("Dudley", model, complexity(spectrum) + spectrum.n**-0.5, confidence)
+    return _margin_bound("Dudley", model, _complexity(spectrum) + spectrum.n**-0.5, confidence)
 
 
-def complexity(spectrum: Spectrum) -> float:
+def _complexity(spectrum):
     """Return a bound of the Rademacher complexity of the functions of norm 1 on the sample."""
     largest = float(np.sqrt(spectrum.values[0] / spectrum.n))
     radii = largest * np.geomspace(_SMALLEST, 1, _RADII)

@@ -11,10 +11,10 @@ from mercer.formats import model_card
 def run(options: argparse.Namespace, progress: Progress) -> str:
     """Return the description of the model file that the options name."""
     progress(f"reading {options.model}")
-    return describe(models.read(options.model))
+    return _describe(models.read(options.model))
 
 
-def describe(found: models.ModelFile) -> str:
+def _describe(found):
     """Return the facts about a ModelFile, one per line."""
     card = model_card(found.model)
     last = found.last

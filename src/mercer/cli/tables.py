@@ -151,7 +151,7 @@ def _cells(line):
 def _no_number(rows, d, skip):
     """Return which of the first d values in rows is not a number, for a message."""
     cells = ((i, j, word) for i, row in enumerate(rows) for j, word in enumerate(row[:d]))
-    found = next((cell for cell in cells if not is_number(cell[2])), None)
+    found = next((cell for cell in cells if not _is_number(cell[2])), None)
     return (
         ""
         if found is None
@@ -164,10 +164,10 @@ def holds_names(line: str) -> bool:
 
     A row of data whose first value is missing has other numbers.
     """
-    return not any(map(is_number, _cells(line)))
+    return not any(map(_is_number, _cells(line)))
 
 
-def is_number(word: str) -> bool:
+def _is_number(word):
     """Return whether a word is a number."""
     try:
         float(word)
@@ -209,10 +209,10 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
             f"{path}: labels have shape {np.shape(y)}; a classifier needs one label per row."
         )
     known = {str(each): i for i, each in enumerate(classes)}
-    known |= {float(each): i for i, each in enumerate(classes) if is_number(each)}
+    known |= {float(each): i for i, each in enumerate(classes) if _is_number(each)}
     found, places = np.unique(y, return_inverse=True)
     codes = [
-        known.get(str(each), known.get(float(each)) if is_number(each) else None) for each in found
+        known.get(str(each), known.get(float(each)) if _is_number(each) else None) for each in found
     ]
     unknown = [str(each) for each, code in zip(found, codes, strict=True) if code is None]
     if unknown:

@@ -122,7 +122,7 @@ def split(column: ArrayLike, lengths: tuple[int, ...]) -> list[Any]:
     return column.rechunk(rows).to_delayed().ravel().tolist()
 
 
-def add_up(parts: list[Delayed]) -> Delayed:
+def _add_up(parts):
     """Return the node of the sum of nodes, a tree in a fixed order."""
     while len(parts) > 1:
         parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
@@ -132,7 +132,7 @@ def add_up(parts: list[Delayed]) -> Delayed:
 def _compute_sum(parts, lengths):
     """Return the sum of the values of nodes; callbacks hear of the rows of each node that is done."""
     if not is_heard():
-        return _compute(add_up(parts))[0]
+        return _compute(_add_up(parts))[0]
     rows = {part.key: length for part, length in zip(parts, lengths, strict=True)}
     done = 0
 
@@ -146,9 +146,9 @@ def _compute_sum(parts, lengths):
     client = getattr(get_scheduler(), "__self__", None)
     if not hasattr(client, "futures"):
         with Callback(posttask=count):
-            return _compute(add_up(parts))[0]
+            return _compute(_add_up(parts))[0]
     with _running():
-        futures = client.compute([add_up(parts), *parts])
+        futures = client.compute([_add_up(parts), *parts])
         try:
             for future in distributed.as_completed(futures[1:]):
                 count(future.key)
@@ -255,7 +255,7 @@ class DaskMatrix:
         rows = []
         for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
             pairs = zip(self._beside(i), columns, strict=True)
-            total = add_up([delayed(function, pure=True)(shared, x, z, v) for z, v in pairs])
+            total = _add_up([delayed(function, pure=True)(shared, x, z, v) for z, v in pairs])
             rows.append(da.from_delayed(total, (n, *V.shape[1:]), np.float64))
         return da.concatenate(rows).astype(self.X.dtype, copy=False)
 

@@ -53,7 +53,7 @@ class Flow:
     def __call__(self, X: Array, t: float) -> Array:
         """Return the images (n, d) moved by t."""
         _check_amount(t)
-        X = as_images(X, self.shape)
+        X = _as_images(X, self.shape)
         generator = np.vstack([self.velocity, np.zeros(3)])
         with np.errstate(over="ignore"):
             matrix = scipy.linalg.expm(-float(t) * generator)
@@ -63,9 +63,9 @@ class Flow:
 
     def derivative(self, X: Array) -> Array:
         """Return the derivatives (n, d) of the moved images in t at 0, exactly those of the interpolated images."""
-        X = as_images(X, self.shape)
+        X = _as_images(X, self.shape)
         speed = np.asarray(self.velocity) @ _pixels(self.shape)
-        slopes = differences(X - self.background, self.shape)
+        slopes = _differences(X - self.background, self.shape)
         return -(speed[0] * slopes[0] + speed[1] * slopes[1]).astype(X.dtype, copy=False)
 
     def _sampled(self, X, matrix):
@@ -99,13 +99,13 @@ class Thickening:
     def __call__(self, X: Array, t: float) -> Array:
         """Return the images (n, d) with thickness changed by t."""
         _check_amount(t)
-        X = as_images(X, self.shape)
+        X = _as_images(X, self.shape)
         return (X + t * self.derivative(X)).astype(X.dtype, copy=False)
 
     def derivative(self, X: Array) -> Array:
         """Return |grad x| (n, d), from central differences of pixels."""
-        X = as_images(X, self.shape)
-        slopes = differences(X - self.background, self.shape)
+        X = _as_images(X, self.shape)
+        slopes = _differences(X - self.background, self.shape)
         return np.hypot(*slopes).astype(X.dtype, copy=False)
 
 
@@ -159,7 +159,7 @@ def image_transforms(
     >>> g["right"](np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]), 1)
     array([[0., 1., 2., 0., 4., 5.]])
     """
-    shape = check_shape(shape)
+    shape = _check_shape(shape)
     check_number("background", background)
     # one over the largest distance of the middle of an edge from the centre
     unit = 1 / max(0.5, (max(shape) - 1) / 2)
@@ -177,7 +177,7 @@ def image_transforms(
     return transforms | {"thickness": Thickening(shape, float(background))}
 
 
-def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
+def _check_shape(shape):
     """Return the shape of an image as a tuple, or raise."""
     try:
         rows, columns = shape
@@ -198,7 +198,7 @@ def _check_amount(t):
         )
 
 
-def as_images(X: Array, shape: tuple[int, int]) -> Array:
+def _as_images(X, shape):
     """Return rows of pixels, or raise where their number is not that of an image."""
     X = as_dense_rows(X, "X")
     if X.shape[1] != shape[0] * shape[1]:
@@ -209,7 +209,7 @@ def as_images(X: Array, shape: tuple[int, int]) -> Array:
     return X
 
 
-def differences(X: Array, shape: tuple[int, int]) -> tuple[Array, Array]:
+def _differences(X, shape):
     """Return central differences (n, d) of images down and to the right, with 0 outside of the image."""
     padded = np.pad(X.reshape(-1, *shape), [(0, 0), (1, 1), (1, 1)])
     down = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1]

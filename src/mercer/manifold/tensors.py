@@ -120,7 +120,7 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
     array([[[2., 0.],
             [0., 2.]]])
     """
-    return pointwise(inverse, k, X, (1, 1), 2, memory)
+    return pointwise(_inverse, k, X, (1, 1), 2, memory)
 
 
 @anywhere
@@ -164,7 +164,7 @@ def christoffel(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
 
 
 def _second_kind(jet, *at):
-    return np.einsum("nad,nbcd->nabc", inverse(jet, *at), jet.term(2, 1))
+    return np.einsum("nad,nbcd->nabc", _inverse(jet, *at), jet.term(2, 1))
 
 
 # --- curvature -------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Arr
 def _lowered(jet, *at):
     """Return R_abcd and g^ab."""
     G = jet.term(2, 1)
-    upper = inverse(jet, *at)
+    upper = _inverse(jet, *at)
     tangent = np.einsum("nabe,nef,ncdf->nabcd", G, upper, G, optimize=True)
     normal = jet.term(2, 2) - tangent
     return np.einsum("nacbd->nabcd", normal) - np.einsum("nadbc->nabcd", normal), upper
@@ -460,7 +460,7 @@ def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -
 
 def _log_volume(jet, X, first, k):
     scale, values, _ = scaled_eigh(jet)
-    require_positive(values, X, first, k, allow_singular=True)
+    _require_positive(values, X, first, k, allow_singular=True)
     with np.errstate(divide="ignore"):
         return np.sum(np.log(scale) + np.log(values) / 2, axis=1)
 
@@ -558,9 +558,7 @@ def scaled_eigh(jet: Jet) -> tuple[Array, Array, Array]:
     return scale, values, vectors
 
 
-def require_positive(
-    values: Array, X: Array, first: int, k: Kernel, allow_singular: bool = False
-) -> None:
+def _require_positive(values, X, first, k, allow_singular=False):
     """Raise a ValueError that names the first point whose metric is not positive definite (or semidefinite)."""
     least = values[:, 0]
     wrong = np.flatnonzero(least < 0 if allow_singular else least <= 0)
@@ -579,9 +577,9 @@ def require_positive(
     )
 
 
-def inverse(jet: Jet, X: Array, first: int, k: Kernel) -> Array:
+def _inverse(jet, X, first, k):
     """Return the inverses of the metrics of a jet, or raise at the first singular one."""
     scale, values, vectors = scaled_eigh(jet)
-    require_positive(values, X, first, k)
+    _require_positive(values, X, first, k)
     scaled = (vectors / values[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return scaled / scale[:, :, None] / scale[:, None, :]

@@ -118,7 +118,7 @@ def load(setting: Setting) -> Data:
     return Data(train, fit, held, setting.corrupt(held, rng), test, setting.corrupt(test, rng))
 
 
-def methods(setting: Setting) -> list[Method]:
+def _methods(setting):
     """Return the methods: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
     ridge = partial(RidgeKernelPCA, kernel="rbf", fit_inverse_transform=True)
     fixed_point = partial(KernelPCA, kernel="rbf", preimage="fixed_point")
@@ -147,7 +147,7 @@ def methods(setting: Setting) -> list[Method]:
 def compare(data: Data, setting: Setting, callback: Callable[[str], object]) -> list[Outcome]:
     """Return the Outcome of every method."""
     outcomes = []
-    for method in methods(setting):
+    for method in _methods(setting):
         callback(f"denoising digits: {method.name}")
         outcomes.append(_outcome(method, data))
     return outcomes
