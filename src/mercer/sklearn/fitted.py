@@ -3,26 +3,27 @@
 import functools
 import logging
 
+from sklearn.base import _fit_context
+
 from mercer._common import refusing, shown
 
 _log = logging.getLogger("mercer.sklearn")
 
-SIGMOID = (
-    "kernel",
-    lambda kernel: kernel == "sigmoid",
-    "is indefinite: another solver finds another solution",
-)
+# Values of parameters with which a fit is scikit-learn's, and the reasons.
+_KEPT = {
+    ("kernel", "sigmoid"): "is indefinite: another solver finds another solution",
+    ("eigen_solver", "randomized"): "is scikit-learn's approximation",
+    ("probability", True): "fits the probabilities of LIBSVM",
+}
 
 
 class Fitted:
     """Mixin of estimators with Mercer's fitted model ``mercer_``, None where the fit is scikit-learn's.
 
-    A fit that Mercer refuses, or would warn of, is scikit-learn's. So is one with a value of a parameter in ``_kept``:
-    the name, a function that says whether scikit-learn keeps a value, and the reason.
+    A fit that Mercer refuses, or would warn of, is scikit-learn's.
     """
 
     mercer_ = None
-    _kept = (SIGMOID,)
 
     @classmethod
     @functools.cache
@@ -38,24 +39,26 @@ class Fitted:
             # values that have no hash, or are not valid
             super()._validate_params()
 
-    def _fitted(self, *data):
-        """Return Mercer's model fitted to data, which ``_solved`` returns, or None, with the reason logged."""
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
         params = vars(self)
         params.pop("mercer_", None)
         reasons = [
-            f"{name} = {shown(params[name])} {why}"
-            for name, kept, why in self._kept
-            if kept(params[name])
+            f"{name} = {shown(value)} {why}"
+            for (name, value), why in _KEPT.items()
+            if params.get(name) == value
         ]
         if not reasons:
             try:
                 with refusing():
-                    self.mercer_ = self._solved(*data)
+                    self.mercer_ = self._solved(X, y, sample_weight)
             except (ValueError, TypeError, MemoryError) as error:
                 reasons.append(str(error))
-        if reasons:
-            _log.info("%s is fitted by scikit-learn: %s", type(self).__name__, reasons[0])
-        return self.mercer_
+            else:
+                return self
+        _log.info("%s is fitted by scikit-learn: %s", type(self).__name__, reasons[0])
+        return super().fit(X, y) if sample_weight is None else super().fit(X, y, sample_weight)
 
 
 @functools.lru_cache(maxsize=64, typed=True)

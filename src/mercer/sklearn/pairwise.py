@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn import decomposition, kernel_approximation, kernel_ridge
-from sklearn.base import _fit_context
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import KernelCenterer
 from sklearn.utils import check_random_state
@@ -12,7 +11,7 @@ from mercer import estimators
 from mercer._compute.devices import place_of
 from mercer.expansion import Expansion
 from mercer.kernels.shorthand import PARAMETERS, as_kernel
-from mercer.sklearn.fitted import SIGMOID, Fitted
+from mercer.sklearn.fitted import Fitted
 
 
 class Pairwise(Fitted):
@@ -41,22 +40,14 @@ class Pairwise(Fitted):
 class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
     """``sklearn.kernel_ridge.KernelRidge``, solved by Mercer."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
-        points, targets = validate_data(
-            self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True
-        )
-        model = self._fitted(points, targets, sample_weight)
-        if model is None:
-            return super().fit(X, y, sample_weight)
-        self.dual_coef_ = model.dual_coef_
-        self.X_fit_ = points
-        return self
-
     def _solved(self, X, y, sample_weight):
+        """Return Mercer's model, whose coefficients are stored."""
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
         kernel, points = self._problem(X)
-        return estimators.KernelRidge(self.alpha, kernel=kernel).fit(points, y, sample_weight)
+        model = estimators.KernelRidge(self.alpha, kernel=kernel).fit(points, y, sample_weight)
+        self.dual_coef_ = model.dual_coef_
+        self.X_fit_ = X
+        return model
 
     def predict(self, X):
         """Return predictions (n_test,) or (n_test, n_targets)."""
@@ -66,29 +57,13 @@ class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
 class KernelPCA(Pairwise, decomposition.KernelPCA):
     """``sklearn.decomposition.KernelPCA``, solved by Mercer."""
 
-    _kept = (
-        SIGMOID,
-        ("eigen_solver", lambda solver: solver == "randomized", "is scikit-learn's approximation"),
-    )
-
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
-        points = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
-        model = self._fitted(points)
-        if model is None:
-            return super().fit(X)
-        self.gamma_ = 1 / points.shape[1] if self.gamma is None else self.gamma
-        self.X_fit_ = points
-        self._centerer = KernelCenterer()
-        self._centerer.K_fit_rows_ = model.mean_(model.mean_.points)[:, 0]
-        self._centerer.K_fit_all_ = self._centerer.K_fit_rows_.mean()
-        if self.fit_inverse_transform:
-            self._fit_inverse_transform(self.eigenvectors_ * np.sqrt(self.eigenvalues_), points)
-        return self
+        return super().fit(X, y)
 
-    def _solved(self, X):
+    def _solved(self, X, *_):
         """Return Mercer's model, whose pairs are stored; raise where scikit-learn returns some of eigenvalue 0."""
+        X = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
         n = None if self.n_components is None else min(self.n_components, X.shape[0])
         kernel, points = self._problem(X)
         model = estimators.KernelPCA(n, kernel=kernel, random_state=self.random_state).fit(points)
@@ -101,39 +76,38 @@ class KernelPCA(Pairwise, decomposition.KernelPCA):
         dtype = np.result_type(X.dtype, np.float32)
         self.eigenvalues_ = model.eigenvalues_[:found].astype(dtype)
         self.eigenvectors_ = model.eigenvectors_[:, :found].astype(dtype)
+        self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
+        self.X_fit_ = X
+        self._centerer = KernelCenterer()
+        self._centerer.K_fit_rows_ = model.mean_(model.mean_.points)[:, 0]
+        self._centerer.K_fit_all_ = self._centerer.K_fit_rows_.mean()
+        if self.fit_inverse_transform:
+            self._fit_inverse_transform(self.eigenvectors_ * np.sqrt(self.eigenvalues_), X)
         return model
 
     def transform(self, X):
         """Return the scores (n_test, n_components)."""
-        return self._evaluated(X, super().transform, self._scores)
-
-    def _scores(self, X):
-        return self.mercer_.transform(X)[:, : len(self.eigenvalues_)]
+        return self._evaluated(
+            X,
+            super().transform,
+            lambda rows: self.mercer_.transform(rows)[:, : len(self.eigenvalues_)],
+        )
 
 
 class Nystroem(Pairwise, kernel_approximation.Nystroem):
     """``sklearn.kernel_approximation.Nystroem``, solved by Mercer."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
-        points = validate_data(self, X, accept_sparse="csr")
-        rows = check_random_state(self.random_state).permutation(points.shape[0])[
-            : self.n_components
-        ]
-        if self._fitted(points, rows) is None:
-            return super().fit(X)
-        self.component_indices_ = rows
-        self.components_ = points[rows]
-        self.normalization_ = self.mercer_.coef
-        self._n_features_out = len(rows)
-        return self
+        return super().fit(X, y)
 
     def _params(self):
         return self._get_kernel_params()
 
-    def _solved(self, X, rows):
+    def _solved(self, X, *_):
         """Return the features as an expansion."""
+        X = validate_data(self, X, accept_sparse="csr")
+        rows = check_random_state(self.random_state).permutation(X.shape[0])[: self.n_components]
         if place_of(X) or self.n_components > X.shape[0]:
             raise ValueError(
                 f"X must be rows of NumPy, at least n_components = {self.n_components}."
@@ -142,6 +116,10 @@ class Nystroem(Pairwise, kernel_approximation.Nystroem):
         basis = estimators.KernelMap(kernel, centre=False).fit(points).expansion_
         # the root of the inverse matrix is symmetric: orthonormal vectors, turned back by their eigenvectors
         root = basis.coef @ (basis.coef / np.linalg.norm(basis.coef, axis=0)).T
+        self.component_indices_ = rows
+        self.components_ = X[rows]
+        self.normalization_ = root
+        self._n_features_out = len(rows)
         return Expansion(basis.kernel, basis.points, root)
 
     def transform(self, X):

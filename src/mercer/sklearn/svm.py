@@ -3,34 +3,22 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
-from sklearn.base import _fit_context
 from sklearn.utils.validation import validate_data
 
 from mercer import estimators
 from mercer.kernels.shorthand import as_kernel
-from mercer.sklearn.fitted import SIGMOID, Fitted
+from mercer.sklearn.fitted import Fitted
 
 
 class Machine(Fitted):
     """Mixin of support vector machines; ``_passed`` are the parameters of Mercer's estimator ``_native``."""
 
-    _kept = (
-        SIGMOID,
-        ("max_iter", lambda limit: limit != -1, "counts the steps of LIBSVM"),
-        ("verbose", bool, "prints the steps of LIBSVM"),
-        ("probability", lambda wanted: wanted is True, "fits the probabilities of LIBSVM"),
-    )
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
-        if self._fitted(X, y, sample_weight) is None:
-            return super().fit(X, y, sample_weight)
-        self._store(X)
-        return self
-
     def _solved(self, X, y, sample_weight):
-        """Return Mercer's fitted model."""
+        """Return Mercer's fitted model, whose attributes are stored as those of LIBSVM."""
+        if self.max_iter != -1:
+            raise ValueError(f"max_iter = {self.max_iter} counts the steps of LIBSVM.")
+        if self.verbose:
+            raise ValueError(f"verbose = {self.verbose} prints the steps of LIBSVM.")
         name = self.kernel
         if callable(name):
             # where predictions look for it
@@ -52,11 +40,11 @@ class Machine(Fitted):
             # weights do not move scikit-learn's bandwidth
             kernel = kernel.resolve(points)
         model = self._native(kernel=kernel, **{each: getattr(self, each) for each in self._passed})
-        return model.fit(points, y, sample_weight)
+        self._store(model.fit(points, y, sample_weight), X)
+        return model
 
-    def _store(self, X):
+    def _store(self, model, X):
         """Set the attributes of LIBSVM."""
-        model = self.mercer_
         # LIBSVM's values of two classes are positive for the first
         sign = -1.0 if len(getattr(model, "classes_", ())) == 2 else 1.0
         coef = np.ascontiguousarray(model.dual_coef_.T, np.float64)
@@ -105,13 +93,13 @@ class Machine(Fitted):
 class Classifier(Machine):
     """Mixin of classifiers."""
 
-    def _store(self, X):
-        super()._store(X)
-        self.classes_ = self.mercer_.classes_
-        self.class_weight_ = self.mercer_.class_weight_
-        self.n_iter_ = self.mercer_.n_iter_.astype(np.int32)
+    def _store(self, model, X):
+        super()._store(model, X)
+        self.classes_ = model.classes_
+        self.class_weight_ = model.class_weight_
+        self.n_iter_ = model.n_iter_.astype(np.int32)
         # scikit-learn makes classes of pairs
-        self.mercer_.decision_function_shape = "ovo"
+        model.decision_function_shape = "ovo"
 
 
 class SVC(Classifier, svm.SVC):
@@ -153,6 +141,6 @@ class OneClassSVM(Machine, svm.OneClassSVM):
         """Fit the boundary; parameters and errors are those of scikit-learn's ``fit``."""
         return super().fit(X, y, sample_weight)
 
-    def _store(self, X):
-        super()._store(X)
+    def _store(self, model, X):
+        super()._store(model, X)
         self.offset_ = -self.intercept_
