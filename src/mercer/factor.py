@@ -22,7 +22,6 @@ from mercer._common import (
 from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import human_bytes, parse_memory
-from mercer._compute.namespace import namespace_of
 from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
 from mercer._compute.symmetric import count_values, working_bytes
 from mercer.expansion import Expansion, require_symmetric
@@ -122,8 +121,7 @@ def svd(
     require_symmetric("phi", phi)
     check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
-    xp = namespace_of(pairs.vectors)
-    s = xp.astype(xp.sqrt(pairs.values), pairs.vectors.dtype)
+    s = np.sqrt(pairs.values).astype(pairs.vectors.dtype)
     return phi @ (pairs.vectors / s), s
 
 
@@ -227,14 +225,11 @@ def eigenpairs(
             f"meets a largest eigenvalue of {float(pairs.values[0]):.1e}; {_REMEDY}.",
             ConvergenceWarning,
         )
-    xp = namespace_of(pairs.vectors)
-    vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
+    vectors = pairs.vectors.astype(inner.dtype)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
-        rest = (
-            xp.mean(vectors, axis=0) if root is None else root * (root.T @ vectors / weights.sum())
-        )
-        vectors = vectors - xp.astype(rest, vectors.dtype)
+        rest = vectors.mean(axis=0) if root is None else root * (root.T @ vectors / weights.sum())
+        vectors = vectors - rest.astype(vectors.dtype)
     if root is not None:
         # those of repeated vectors
         vectors = vectors * eigh.signs(vectors / root)

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from mercer._common import Array
+import numpy as np
+
+from mercer._common import Array, as_float64
 from mercer._compute.costs import ROWS
-from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.threads import run_on_rows
 from mercer.linalg.operators import Operator, epsilon
 
@@ -20,16 +21,13 @@ class Basis:
     _image: Any
 
     def __init__(self, start: Array, room: int = 0) -> None:
-        xp = self._xp = namespace_of(start)
-        self._rows = _Rows(start)
+        self._rows = _Rows(len(start))
         self._new = orthonormal(start)
         # the sum of the columns of the start, which has no sign or rotation that depends on rounding
-        self._sum = self._new.T @ xp.sum(start, axis=1)[:, None]
+        self._sum = self._new.T @ start.sum(axis=1, keepdims=True)
         # columns are contiguous, so that those of the future take no memory
-        self._columns = [
-            xp.empty((max(room, start.shape[1]), start.shape[0]), dtype=xp.float64) for _ in "QW"
-        ]
-        self._H = xp.empty((0, 0), dtype=xp.float64)
+        self._columns = [np.empty((max(room, start.shape[1]), len(start))) for _ in "QW"]
+        self._H = np.empty((0, 0))
         self.values = self._Y = self._image = None
 
     @property
@@ -42,10 +40,9 @@ class Basis:
 
         Another machine or number of threads changes its last digits: half of them are compared.
         """
-        xp = self._xp
         names = "Q", "W", "H", "new", "image"
-        Q, W, H, new, self._image = (xp.asarray(state[name]) for name in names)
-        if any(each.dtype != xp.float64 for each in (Q, W, H, new, self._image)):
+        Q, W, H, new, self._image = (state[name] for name in names)
+        if any(each.dtype != np.float64 for each in (Q, W, H, new, self._image)):
             return False
         if (
             Q.shape[0] != self._new.shape[0]
@@ -53,13 +50,13 @@ class Basis:
             or H.shape != 2 * Q.shape[1:]
         ):
             return False
-        error = xp.linalg.vector_norm(operator @ (self._new @ self._sum) - self._image)
+        error = np.linalg.norm(operator @ (self._new @ self._sum) - self._image)
         self._H = self._H[:0, :0]
         self._new = new
         self._append(Q, W)
         self._H = H
         self.values, self._Y = ritz(H)
-        return bool(error <= epsilon(operator) ** 0.5 * xp.linalg.vector_norm(self._image))
+        return bool(error <= epsilon(operator) ** 0.5 * np.linalg.norm(self._image))
 
     @property
     def size(self) -> int:
@@ -68,33 +65,29 @@ class Basis:
 
     @property
     def _Q(self):
-        return self._columns[0][: self.size, :].T
+        return self._columns[0][: self.size].T
 
     @property
     def _W(self):
-        return self._columns[1][: self.size, :].T
+        return self._columns[1][: self.size].T
 
     def _append(self, *images):
         """Store columns of Q and of W behind those that are there."""
         m = self.size
-        xp = self._xp
         for k, image in enumerate(images):
             end = m + image.shape[1]
             stored = self._columns[k]
             if end > stored.shape[0]:
-                more = xp.empty(
-                    (max(end, 2 * m) - stored.shape[0], stored.shape[1]), dtype=xp.float64
-                )
-                self._columns[k] = stored = xp.concat([stored, more], axis=0)
-            stored[m:end, :] = image.T
+                more = np.empty((max(end, 2 * m) - len(stored), stored.shape[1]))
+                self._columns[k] = stored = np.concatenate([stored, more])
+            stored[m:end] = image.T
 
     def multiply(self, operator: Operator) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
-        xp = self._xp
         new = self._new
-        image = xp.astype(operator @ new, xp.float64)
-        corner = self._rows.sum(lambda rows: new[rows, :].T @ image[rows, :])
-        if not bool(xp.all(xp.isfinite(corner))):
+        image = as_float64(operator @ new)
+        corner = self._rows.sum(lambda rows: new[rows].T @ image[rows])
+        if not np.isfinite(corner).all():
             raise ValueError(
                 "a product of the operator contains NaN or infinity; check the points and the kernel."
             )
@@ -102,13 +95,7 @@ class Basis:
             self._image = image @ self._sum
         across = self._along(image)
         self._append(new, image)
-        self._H = xp.concat(
-            [
-                xp.concat([self._H, across], axis=1),
-                xp.concat([across.T, (corner + corner.T) / 2], axis=1),
-            ],
-            axis=0,
-        )
+        self._H = np.block([[self._H, across], [across.T, (corner + corner.T) / 2]])
         self.values, self._Y = ritz(self._H)
 
     def residuals(self, count: int) -> Array:
@@ -117,7 +104,7 @@ class Basis:
         W = self._W
         Y = self._Y[:, :count]
         scaled = Y * self.values[:count]
-        return self._rows.map(lambda rows: W[rows, :] @ Y - Q[rows, :] @ scaled, Y.shape[1])
+        return self._rows.map(lambda rows: W[rows] @ Y - Q[rows] @ scaled, Y.shape[1])
 
     def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
@@ -129,7 +116,7 @@ class Basis:
         self.values, V, W = self.pairs(count)
         self._H = self._H[:0, :0]
         self._append(V, W)
-        self._Y = self._xp.eye(V.shape[1], dtype=self._xp.float64)
+        self._Y = np.eye(V.shape[1])
         self._H = self._Y * self.values
 
     def extend(self, R: Array) -> bool:
@@ -143,14 +130,13 @@ class Basis:
     def _along(self, R):
         """Return Q'R."""
         Q = self._Q
-        return self._rows.sum(lambda rows: Q[rows, :].T @ R[rows, :])
+        return self._rows.sum(lambda rows: Q[rows].T @ R[rows])
 
 
 def ritz(H: Array) -> tuple[Array, Array]:
     """Return the eigenvalues, descending, and eigenvectors of a small matrix that is symmetric up to rounding."""
-    xp = namespace_of(H)
-    values, Y = xp.linalg.eigh((H + H.T) / 2)
-    return xp.flip(values), xp.flip(Y, axis=1)
+    values, Y = np.linalg.eigh((H + H.T) / 2)
+    return values[::-1], Y[:, ::-1]
 
 
 def orthonormal(V: Array) -> Array:
@@ -159,29 +145,25 @@ def orthonormal(V: Array) -> Array:
     From the eigenvectors of V'V with columns of unit norm, twice: only matrix products, faster than a tall QR.
     Stathopoulos, Wu, SIAM J. Sci. Comput. 23 (2002).
     """
-    rows = _Rows(V)
+    rows = _Rows(len(V))
     return _orthonormal_once(_orthonormal_once(V, rows), rows)
 
 
 def _orthonormal_once(V, rows):
-    xp = namespace_of(V)
-    norms = xp.linalg.vector_norm(V, axis=0)
+    norms = np.linalg.norm(V, axis=0)
     V = V[:, norms > 0] / norms[norms > 0]
     if V.shape[1] == 0:
         return V
-    squares, Y = ritz(rows.sum(lambda part: V[part, :].T @ V[part, :]))
+    squares, Y = ritz(rows.sum(lambda part: V[part].T @ V[part]))
     kept = squares > 1e-12 * squares[0]
-    return rows.product(V, Y[:, kept] / xp.sqrt(squares[kept]))
+    return rows.product(V, Y[:, kept] / np.sqrt(squares[kept]))
 
 
 class _Rows:
     """Products of tall arrays (n, m), some rows at a time on each thread; sums over rows have a fixed order."""
 
-    def __init__(self, like: Array) -> None:
-        self._xp = namespace_of(like)
-        self._n = like.shape[0]
-        # other libraries have threads of their own
-        self._step = ROWS if self._xp is NUMPY else max(1, self._n)
+    def __init__(self, n: int) -> None:
+        self._n = n
 
     def sum(self, function: Callable[[slice], Array]) -> Array:
         """Return the sum of ``function(rows)``."""
@@ -190,20 +172,20 @@ class _Rows:
         def task(rows):
             parts[rows.start] = function(rows)
 
-        run_on_rows(task, self._n, self._step)
+        run_on_rows(task, self._n, ROWS)
         first, *others = (parts[start] for start in sorted(parts))
         return sum(others, first)
 
     def map(self, function: Callable[[slice], Array], width: int) -> Array:
         """Return the array (n, width) of rows ``function(rows)`` in float64."""
-        out = self._xp.empty((self._n, width), dtype=self._xp.float64)
+        out = np.empty((self._n, width))
 
         def task(rows):
-            out[rows, :] = function(rows)
+            out[rows] = function(rows)
 
-        run_on_rows(task, self._n, self._step)
+        run_on_rows(task, self._n, ROWS)
         return out
 
     def product(self, Q: Array, Y: Array) -> Array:
         """Return Q @ Y for Q with many rows."""
-        return self.map(lambda rows: Q[rows, :] @ Y, Y.shape[1])
+        return self.map(lambda rows: Q[rows] @ Y, Y.shape[1])

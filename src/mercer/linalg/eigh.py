@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, Array, check_integer, notify, warn
+from mercer._common import EPS, Array, as_float64, check_integer, notify, warn
 from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.devices import is_elsewhere, moved, there
@@ -18,7 +18,6 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.routes import Work
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
-from mercer.linalg.basis import orthonormal, ritz
 from mercer.linalg.operators import INACCURATE, NOISE
 
 _logger = logging.getLogger(__name__)
@@ -108,28 +107,25 @@ def dense(K: Array, k: int) -> Eigenpairs:
             f"a matrix of order {n} has more entries than LAPACK can index (order {_LAPACK_ORDER}); ask for fewer "
             "eigenpairs, below a twentieth of the order."
         )
-    if n >= DEVICE_ORDER and is_elsewhere() and isinstance(K, np.ndarray):
-        return moved(dense(there(K), k), None)
-    xp = namespace_of(K)
-    wide = xp.astype(K, xp.float64, copy=False)
+    wide = as_float64(K)
     with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
+        norm = float(np.linalg.norm(wide, axis=0).max())
     if not math.isfinite(norm):
-        largest = float(xp.max(abs(wide)))
+        largest = float(np.abs(wide).max())
         if not math.isfinite(largest):
             raise ValueError("the matrix contains NaN or infinity; check the points.")
         raise ValueError(
             f"the matrix of kernel values of X has entries up to {largest:.3g}, and its norm must not overflow; scale "
             "X (StandardScaler) first, or the kernel."
         )
-    if isinstance(wide, np.ndarray):
+    if n >= DEVICE_ORDER and is_elsewhere():
+        pairs = moved(_best(there(wide), k, norm, K.dtype, (_library,)), None)
+    else:
         # half a second and more for large matrices
         with threaded_blas(2 * n**3):
             few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
             solvers = *few, _lapack_subset, _lapack_qr
             pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, operations=9 * n**3)
-    else:
-        pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)
     if pairs is None:
         raise np.linalg.LinAlgError(
@@ -144,26 +140,17 @@ def _best(wide, k, norm, dtype, solvers):
     pairs = None
     tol = tolerance(wide.shape[0], np.float64)
     for solve in solvers:
-        if (V := solve(wide, k)) is None:
+        V = solve(wide, k)
+        V = None if V is None else _straightened(V, tol)
+        if V is None:
             continue
-        V, straight = _straightened(V, tol)
-        if straight:
-            W = wide @ V
-            values = xp.sum(V * W, axis=0)
-            # rounding may exchange neighbours
-            down = xp.argsort(values, descending=True)
-            values = xp.take(values, down)
-            V = xp.take(V, down, axis=1)
-            W = xp.take(W, down, axis=1)
-        else:
-            # vectors that a driver left oblique are orthonormalised, and Ritz values computed in their span
-            Q = orthonormal(V)
-            if Q.shape[1] < k:
-                continue
-            W = wide @ Q
-            values, Y = ritz(Q.T @ W)
-            V = Q @ Y
-            W = W @ Y
+        W = wide @ V
+        values = xp.sum(V * W, axis=0)
+        # rounding may exchange neighbours
+        down = xp.argsort(values, descending=True)
+        values = xp.take(values, down)
+        V = xp.take(V, down, axis=1)
+        W = xp.take(W, down, axis=1)
         check_cancelled()
         norm = max(norm, float(xp.max(xp.abs(values))))
         pairs = certified(values, V, W, norm, dtype, tol, 1)
@@ -176,7 +163,7 @@ def _best(wide, k, norm, dtype, solvers):
 
 
 def _straightened(V, tol):
-    """Return unit vectors, after Newton's step where they are nearly orthonormal, and whether they are orthonormal."""
+    """Return unit vectors, after Newton's step where they are nearly orthonormal; None unless they are orthonormal."""
     xp = namespace_of(V)
     oblique = math.inf
     for _ in range(2):
@@ -187,7 +174,7 @@ def _straightened(V, tol):
             break
         # the step towards the nearest orthonormal vectors squares their inner products
         V -= V @ (E / 2)
-    return V, oblique <= tol
+    return V if oblique <= tol else None
 
 
 def order(operator: Array, k: int) -> int:
@@ -268,12 +255,11 @@ def signs(V: Array) -> Array:
 
 def warned(pairs: Eigenpairs) -> Eigenpairs:
     """Return the eigenpairs; warn when residuals are above the tolerance."""
-    xp = namespace_of(pairs.residuals)
-    missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))
+    missed = int(np.count_nonzero(~pairs.converged))
     if missed:
         warn(
             f"{missed} of {pairs.values.shape[0]} eigenpairs did not converge in {pairs.products} products: residuals "
-            f"reach {float(xp.max(pairs.residuals)):.1e} |K|, tol = {pairs.tol:.1e}; raise max_products or tol,"
+            f"reach {float(np.max(pairs.residuals)):.1e} |K|, tol = {pairs.tol:.1e}; raise max_products or tol,"
             " or give points whose kernel values differ by more than rounding.",
             ConvergenceWarning,
         )

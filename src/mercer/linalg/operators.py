@@ -24,7 +24,6 @@ from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
 from mercer._compute.memory import cut, parse_memory, require_memory
-from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
 
@@ -93,7 +92,7 @@ class InnerProducts:
         phi = self._phi
         lazy = phi.coef is not None or phi.kernel.explicit or phi.kernel.tags.points == "indices"
         needed = count_values(len(phi)) * np.dtype(self.dtype).itemsize
-        if lazy or namespace_of(phi.points) is not NUMPY or needed > parse_memory(self._memory):
+        if lazy or needed > parse_memory(self._memory):
             return self
         X = phi.prepared
         return pick_backend(phi.kernel, X, X).stored(phi.kernel, X)
@@ -115,9 +114,7 @@ class InnerProducts:
         if self.dtype == np.float32:
             # a small ridge multiplies the rounding of float32 values
             phi = in_float64(phi)
-        M = phi.inner(phi)
-        xp = namespace_of(M)
-        M = xp.astype(M, xp.float64, copy=False)
+        M = as_float64(phi.inner(phi))
         # features give a symmetric matrix; coefficients leave rounding
         return M if phi.coef is None else (M + M.T) / 2
 
@@ -137,7 +134,7 @@ class Held:
 
     def diagonal(self) -> Array:
         """Return the squared norms (m,), without negative ones of rounding."""
-        return namespace_of(self._matrix).linalg.diagonal(self._matrix)
+        return self._matrix.diagonal()
 
     def dense(self) -> Array:
         """Return the matrix, which this operator loses."""
@@ -207,13 +204,11 @@ class Centred(_Derived):
         return float(self.means.mean() if self._weights is None else self._weights @ self.means)
 
     def __matmul__(self, V: Array) -> Array:
-        xp = namespace_of(V)
         w = self._weights
-        V = xp.astype(V, xp.float64)
-        V = V - (xp.mean(V, axis=0) if w is None else w[:, None] * xp.sum(V, axis=0))
-        product = self._operator @ V
-        product = xp.astype(product, xp.float64)
-        return product - (xp.mean(product, axis=0) if w is None else w @ product)
+        V = as_float64(V)
+        V = V - (V.mean(axis=0) if w is None else w[:, None] * V.sum(axis=0))
+        product = as_float64(self._operator @ V)
+        return product - (product.mean(axis=0) if w is None else w @ product)
 
     def diagonal(self) -> Array:
         """Return the squared distances to the mean (n,)."""
@@ -303,18 +298,16 @@ def centred(K: Array) -> Array:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    xp = namespace_of(K)
-    return _centre(xp.astype(K, xp.float64, copy=True))
+    return _centre(np.array(K, np.float64))
 
 
 def _centre(K):
     """Return H K H in place of a symmetric array."""
-    xp = namespace_of(K)
     # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
-    means = xp.mean(K, axis=0)
-    means = means - xp.mean(means) / 2
-    for rows in cut(K.shape[0], max(1, TILE // (8 * K.shape[0]))):
-        K[rows, :] -= means[rows, None] + means
+    means = K.mean(axis=0)
+    means = means - means.mean() / 2
+    for rows in cut(len(K), max(1, TILE // (8 * len(K)))):
+        K[rows] -= means[rows, None] + means
     return K
 
 

@@ -8,7 +8,6 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Seed, as_float64
-from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh, lanczos, lapack
 from mercer.linalg.operators import Negated, Operator, epsilon
 
@@ -42,8 +41,7 @@ def smallest(operator: Operator, *, max_products: int = 20, random_state: Seed =
     n = eigh.order(operator, 1)
     rounding = n * epsilon(operator)
     if n < eigh.DENSE_ORDER:
-        xp = namespace_of(operator)
-        K = as_float64(operator @ xp.eye(n, dtype=xp.float64))
+        K = as_float64(operator @ np.eye(n))
         values, vectors = lapack.eigenvectors((K + K.T) / 2, 0, 0)
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
         return Smallest(
