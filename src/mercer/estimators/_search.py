@@ -47,6 +47,8 @@ _MOST = 10_000
 # Up to so many points of a dual, held-out values for a calibration have this accuracy, whatever ``tol``.
 _FEW = 500
 _ACCURATE = 1e-9
+# A relative duality gap below this is rounding.
+_ROUNDED = 1e-14
 
 
 def keeps_model(search: Any) -> bool:
@@ -136,19 +138,20 @@ class GridSearch(SupportVectorEstimator):
         solved = self._solve(
             problem, kernels, [fold_of(problem, *each) for each in splits], Cs[order]
         )
-        given = None if sample_weight is None else weights
-        rows = _Rows(X, y, given, splits)
+        rows = _Rows(X, y, None if sample_weight is None else weights, splits)
         parts = []
         for kernel, found in zip(kernels, solved, strict=True):
-            parts.append(self._scored(replace(problem, kernel=kernel), found, rows, Cs, scorer))
+            own = replace(problem, kernel=kernel)
+            parts.append(self._scored(own, found, rows, Cs[order], scorer))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
+        given = np.argsort(order)
         self._warn_inaccurate(max(violations), self._tolerance(problem))
 
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
         self.n_splits_: int = len(splits)
         self.cv_results_: dict[str, Any] = results(
-            Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1)
+            Cs, gammas, np.stack(scores, axis=2)[:, given], np.stack(n_iter, axis=1)[given]
         )
         self.best_index_: int = _best(self.cv_results_)
         self.best_score_: float = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -270,26 +273,23 @@ class GridSearch(SupportVectorEstimator):
 
     def _scored(self, problem, found, rows, Cs, scorer):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
-        order = np.argsort(Cs, kind="stable")
+        tol = self._tolerance(problem)
+        # only those above the tolerance of the user count
         violation = max(fold.violation for fold in found)
-        if violation == 0:
+        if violation <= tol:
+            violation = 0.0
             size = max(fold.largest for fold in found)
-            warn_rounded(
-                type(self).__name__,
-                largest_value(problem.kernel, problem.points),
-                size,
-                self._tolerance(problem),
-            )
+            largest = largest_value(problem.kernel, problem.points)
+            warn_rounded(type(self).__name__, largest, size, tol)
         tests = [test for _, test in rows.splits]
         scores = np.empty((len(tests), len(Cs)))
-        n_iter = np.empty(len(Cs), int)
-        for (i, test), (j, k) in product(enumerate(tests), enumerate(order)):
+        for (i, test), (j, C) in product(enumerate(tests), enumerate(Cs)):
             given = {} if rows.weights is None else {"sample_weight": rows.weights[test]}
-            scores[i, k] = scorer(
-                *self._in_fold(problem, found[i], j, Cs[k], rows.X, test), rows.y[test], **given
+            scores[i, j] = scorer(
+                *self._in_fold(problem, found[i], j, C, rows.X, test), rows.y[test], **given
             )
-        n_iter[order] = sum(fold.n_iter for fold in found)
-        best = int(_ranks(scores.mean(axis=0)[order]).argmin())
+        n_iter = sum(fold.n_iter for fold in found)
+        best = int(_ranks(scores.mean(axis=0)).argmin())
         values = [self._outputs(problem, fold.values[best]) for fold in found]
         return scores, n_iter, held_out_means(values, tests, len(rows.y)), violation
 
@@ -319,13 +319,21 @@ class GridSearch(SupportVectorEstimator):
                 "sklearn.metrics.make_scorer(...), or cells=None."
             )
 
-    def _cross_validated(self):
-        """Return the function that solves for all folds: on all points, or on cells."""
-        return (
+    def _solve(self, problem, kernels, folds, Cs):
+        """Yield the solutions of all folds for each kernel, in units of the targets: on all points, or on cells."""
+        duals, tol, centre, scale = self._units(problem, Cs)
+        gap = max(tol, _ROUNDED)
+        if self.calibration:
+            gap = 0.0
+            tol = calibration_tolerance(tol, max(len(dual.coef) for dual in duals))
+        solve = (
             cross_validate_kernels
             if self.cells is None
             else partial(cross_validate_cells, size=self.cells)
         )
+        with self._training(problem, tol) as options:
+            for found in solve(kernels, problem.points, duals, folds, Cs / scale, options, gap):
+                yield [each.in_units(centre, scale) for each in found]
 
     def _tolerance(self, _problem):
         """Return the largest violation that passes, in units of outputs."""

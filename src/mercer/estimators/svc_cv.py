@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import KW_ONLY, fields, replace
+from dataclasses import KW_ONLY, fields
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,10 @@ from mercer.estimators._calibration import calibrated, fit_calibration, has_prob
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import of_points, on_device, storable_estimator
-from mercer.estimators._search import GridSearch, calibration_tolerance, keeps_model
+from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
-
-# A relative duality gap below this is rounding.
-_ROUNDED = 1e-14
 
 
 @storable_estimator
@@ -308,24 +305,9 @@ class SVCCV(GridSearch, ClassificationProblem):
             )
         return scorer
 
-    def _solve(self, problem, kernels, folds, Cs):
+    def _units(self, problem, Cs):
         problem.upper_bounds(Cs[0])
-        upper = problem.upper_bounds(1.0)
-        duals = problem.binary.duals(upper)
-        gap = max(float(self.tol), _ROUNDED)
-        tol = self.tol
-        if self.calibration is not None:
-            gap = 0.0
-            tol = calibration_tolerance(tol, max(len(dual.coef) for dual in duals))
-        with self._training(problem, tol) as options:
-            for found in self._cross_validated()(
-                kernels, problem.points, duals, folds, Cs, options, gap
-            ):
-                # the user asked for ``tol``
-                yield [
-                    each if each.violation > self.tol else replace(each, violation=0.0)
-                    for each in found
-                ]
+        return problem.binary.duals(problem.upper_bounds(1.0)), float(self.tol), 0.0, 1.0
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)

@@ -12,7 +12,7 @@ from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, sh
 from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._model import storable_estimator
 from mercer.estimators._scales import centre_and_scale, regression_tolerance
-from mercer.estimators._search import GridSearch, calibration_tolerance
+from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.quantile_svr import (
     CALIBRATIONS,
@@ -154,7 +154,7 @@ class SVRCV(GridSearch, RegressionProblem):
         scale = centre_and_scale(problem.targets, problem.weights, 1.0)[1]
         return regression_tolerance(self.tol, scale)[1] * scale
 
-    def _solve(self, problem, kernels, folds, Cs):
+    def _units(self, problem, Cs):
         for C in (Cs[0], Cs[-1]):
             centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
         target = (problem.targets - centre) / scale
@@ -163,16 +163,7 @@ class SVRCV(GridSearch, RegressionProblem):
             unit = regression_dual(target, -weights, weights, self.epsilon / scale)
         else:
             unit = pinball_dual(target, problem.weights, self.quantile)
-        tol = regression_tolerance(self.tol, scale)[1]
-        gap = tol
-        if self.calibration:
-            gap = 0.0
-            tol = calibration_tolerance(tol, len(target))
-        with self._training(problem, tol) as options:
-            for found in self._cross_validated()(
-                kernels, problem.points, unit, folds, Cs / scale, options, gap
-            ):
-                yield [fold.in_units(centre, scale) for fold in found]
+        return unit, regression_tolerance(self.tol, scale)[1], centre, scale
 
     def _known_model(self, _problem, values):
         return _KnownValues(values[:, 0])
