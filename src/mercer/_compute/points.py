@@ -366,8 +366,7 @@ class Points:
     Parameters
     ----------
     container : array (n, d), sparse matrix (n, d), array (n,), Objects (n) or Table (n)
-    memo : dict, optional
-        Values computed of the same points before; ``Objects`` and tables keep theirs.
+        ``Objects`` and tables keep the values computed of them.
     block : tuple of Points and rows, optional
         The points that these were taken from, and their places; not kept alive.
     """
@@ -375,12 +374,11 @@ class Points:
     def __init__(
         self,
         container: PointsLike,
-        memo: dict[Hashable, object] | None = None,
         block: tuple[Points, Any] | None = None,
     ) -> None:
         # kernels may admit points as a plain list
         self.container: Any = Objects(container) if type(container) is list else container
-        self._memo: Any = {} if memo is None else memo
+        self._memo: Any = {}
         self.values: dict[Any, Any] = {}
         self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
         if isinstance(container, Shared):
