@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import mercer as mc
-from mercer.linalg.leave_one_out import leave_one_out
+from mercer.linalg.cholesky import leave_one_out
 
 SETS = (
     "abalone",

@@ -37,7 +37,7 @@ LIMITS = {
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
     "pair_values": ("mercer.estimators._classifier", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
-    "sample_rows": ("mercer.estimators._blocks", ("_SAMPLE",)),
+    "sample_rows": ("mercer.estimators._landmarks", ("_SAMPLE",)),
     "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),
     "passes": ("mercer.estimators._svc_blocks", ("_PASSES",)),
     "many_rows": ("mercer.solvers.few_vectors.trials", ("MANY",)),
@@ -50,7 +50,7 @@ LIMITS = {
     "more_columns": ("mercer.linalg.lanczos", ("_MORE",)),
     "noise_levels": ("mercer.solvers.few_vectors.trials", ("_LEVELS",)),
     "standard_errors": ("mercer.solvers.few_vectors.refit", ("SURE",)),
-    "silent_seconds": ("mercer._compute.notice", ("_SILENT",)),
+    "silent_seconds": ("mercer._compute.numba_compiler", ("_SILENT",)),
 }
 
 

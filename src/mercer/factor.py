@@ -28,6 +28,7 @@ from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cholesky, eigh, lanczos
 from mercer.linalg.eigh import Eigenpairs
+from mercer.linalg.lanczos import smallest
 from mercer.linalg.operators import (
     INACCURATE,
     NOISE,
@@ -37,7 +38,6 @@ from mercer.linalg.operators import (
     Weighted,
     epsilon,
 )
-from mercer.linalg.smallest_eigenvalue import smallest
 
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
 _NARROW = 2.0

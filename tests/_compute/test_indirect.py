@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mercer._compute.compile import dispatcher
-from mercer._compute.indirect import address, call_loop
+from mercer._compute.intrinsics import address, call_loop
 
 
 def _loop(factor):

@@ -6,18 +6,18 @@ import time
 import numpy as np
 import pytest
 
-from mercer._compute import notice
+from mercer._compute import numba_compiler
 from mercer._compute.compile import dispatcher
 
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch, limits):
     limits(silent_seconds=0.05)
-    monkeypatch.setattr(notice, "_told", threading.Lock())
+    monkeypatch.setattr(numba_compiler, "_told", threading.Lock())
 
 
 def test_a_short_compilation_is_silent(caplog):
-    with notice.told_if_long():
+    with numba_compiler.told_if_long():
         pass
     time.sleep(0.1)
     assert caplog.messages == []
@@ -25,7 +25,7 @@ def test_a_short_compilation_is_silent(caplog):
 
 def test_long_compilations_are_told_once_in_one_line(caplog):
     for _ in range(2):
-        with notice.told_if_long(), notice.told_if_long():
+        with numba_compiler.told_if_long(), numba_compiler.told_if_long():
             time.sleep(0.15)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "mercer warmup" in caplog.messages[0]
@@ -33,7 +33,7 @@ def test_long_compilations_are_told_once_in_one_line(caplog):
 
 
 def test_timers_that_end_at_once_tell_once(caplog):
-    threads = [threading.Thread(target=notice.announce) for _ in range(5)]
+    threads = [threading.Thread(target=numba_compiler.announce) for _ in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -42,9 +42,9 @@ def test_timers_that_end_at_once_tell_once(caplog):
 
 
 def test_no_timer_starts_after_the_notice():
-    notice.announce()
+    numba_compiler.announce()
     before = threading.enumerate()
-    with notice.told_if_long():
+    with numba_compiler.told_if_long():
         assert threading.enumerate() == before
 
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from mercer._compute.objects import Objects
+from mercer._compute.objects import Objects, Table, as_table
 from mercer._compute.points import Points, count_points, join_points, take_points
-from mercer._compute.table import Table, as_table
 
 DATA = {"age": [31, 45, 27], "text": ["ab", "c", "ab"], "dose": [0.5, -1.0, 2.0]}
 ROWS = list(zip(*DATA.values(), strict=True))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.linalg.basis import Basis, orthonormal, ritz
+from mercer.linalg.lanczos import Basis, orthonormal, ritz
 
 
 def symmetric(n, seed=0):

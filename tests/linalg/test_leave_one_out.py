@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.linalg.leave_one_out import leave_one_out
+from mercer.linalg.cholesky import leave_one_out
 
 
 @pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])

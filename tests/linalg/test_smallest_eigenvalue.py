@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.linalg.lanczos import smallest
 from mercer.linalg.operators import Centred
-from mercer.linalg.smallest_eigenvalue import smallest
 
 
 @pytest.mark.parametrize("n", [50, 2100])

@@ -16,7 +16,9 @@ import os
 import pickle
 import stat
 import tempfile
+import threading
 import warnings
+from collections.abc import Iterator
 from types import CodeType
 
 import llvmlite
@@ -36,8 +38,6 @@ from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRew
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
 
-from mercer._compute.notice import told_if_long
-
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 # Expressions with one operand that are written shorter.
@@ -48,6 +48,10 @@ _MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 4
 _DIGEST = hashlib.sha256().digest_size
 # Permission of the group or of others to write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
+# Seconds of compilation before the notice.
+_SILENT = 1.0
+# Held from the notice on, which is given once in a process.
+_told = threading.Lock()
 
 
 def compile_whole(function, flags, unswitched=False):
@@ -400,16 +404,6 @@ class _ShortLower(Lower):
         fields = self.typeof(value.value.name).fields
         return self.builder.extract_value(self.loadvar(value.value.name), fields.index(value.attr))
 
-    def incref(self, kind, value):
-        """Count one more reference."""
-        if not isinstance(kind, _NUMBERS):
-            super().incref(kind, value)
-
-    def decref(self, kind, value):
-        """Count one reference less."""
-        if not isinstance(kind, _NUMBERS):
-            super().decref(kind, value)
-
     def lower_expr(self, resty, expr):
         """Return the value of an expression; loops over ranges and sizes of arrays need no structure in memory."""
         kind = self.typeof(expr.value.name) if expr.op in _OF_ONE else None
@@ -434,13 +428,6 @@ class _ShortLower(Lower):
         found = ir.Constant(self.context.get_value_type(pair), ir.Undefined)
         found = builder.insert_value(found, number, 0)
         return builder.insert_value(found, builder.icmp_signed(">", count, count.type(0)), 1)
-
-    def storevar(self, value, name, argidx=None):
-        """Store the value of a variable; a number before it needs no care."""
-        if isinstance(self.typeof(name), _NUMBERS) and name not in self._singly_assigned_vars:
-            self.builder.store(value, self.getvar(name))
-        else:
-            super().storevar(value, name, argidx)
 
     def delvar(self, name):
         """Delete a variable; numbers are not set to 0."""
@@ -789,3 +776,28 @@ def warn_damaged(path, kind):
         "delete the folder if this recurs."
     )
     warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+# --- notice -----------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def told_if_long() -> Iterator[None]:
+    """Log the notice during the ``with`` block if it takes more than a second."""
+    timer = threading.Timer(_SILENT, announce)
+    timer.daemon = True
+    if not _told.locked():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def announce() -> None:
+    """Log the notice, once in a process."""
+    if _told.acquire(blocking=False):
+        _log.warning(
+            "Mercer compiles machine code at the first call (5 to 20 s, once; it is kept on disk); the command "
+            "'mercer warmup' does so for common kernels."
+        )

@@ -5,8 +5,7 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
-from mercer._compute.indirect import address
-from mercer._compute.intrinsics import wide
+from mercer._compute.intrinsics import address, wide
 from mercer._compute.profile import compiling
 
 

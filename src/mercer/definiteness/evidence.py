@@ -13,8 +13,8 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.precomputed import transpose_gap
 from mercer.linalg import eigh, lapack
+from mercer.linalg.lanczos import Smallest, smallest
 from mercer.linalg.operators import ROUNDINGS
-from mercer.linalg.smallest_eigenvalue import Smallest, smallest
 
 # Products with the Gram matrix of many points.
 _PRODUCTS = 40

@@ -16,18 +16,20 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, shown
 from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
-from mercer._compute.objects import Shared, as_objects, holds_rows
+from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import Points, are_others, count_points, take_points, widened
 from mercer._compute.routes import Size, required
-from mercer._compute.table import as_table
 from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, named_columns
-from mercer.estimators._blocks import Data, row_blocks, sample_rows, training_blocks
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import (
+    Data,
     check_landmarks,
     check_rule_and_number,
     landmark_features,
+    row_blocks,
+    sample_rows,
+    training_blocks,
 )
 from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
 from mercer.estimators._rows import (

@@ -23,15 +23,16 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import attribute, estimator_mixin, of_points
-from mercer.estimators._problem import Problem
+from mercer.estimators._problem import Problem, in_range
 from mercer.estimators._rows import as_labels
-from mercer.estimators._scales import in_range
 from mercer.estimators._svm import (
+    Normals,
     SupportVectorEstimator,
     certified_kernel,
+    is_linear,
     kernel_product,
+    normals,
     stored_coefficients,
 )
 from mercer.expansion import Expansion, with_intercept

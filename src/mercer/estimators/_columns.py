@@ -15,9 +15,9 @@ from sklearn.utils.validation import validate_data
 
 from mercer._common import Array, refuse_large, shown
 from mercer._compute.lazy import computed
+from mercer._compute.objects import as_table
 from mercer._compute.readable import is_missing
 from mercer._compute.storable import storable
-from mercer._compute.table import as_table
 from mercer.estimators._rows import require_two, validated_rows
 
 # Largest size of a scaled number.

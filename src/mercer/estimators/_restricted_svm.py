@@ -17,8 +17,7 @@ from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._classifier import store_classes
 from mercer.estimators._model import Model
-from mercer.estimators._problem import Problem
-from mercer.estimators._scales import in_range
+from mercer.estimators._problem import Problem, in_range
 from mercer.estimators._svm import certified_kernel, training_places
 from mercer.expansion import Expansion, features
 from mercer.kernels.dot import Linear

@@ -32,15 +32,14 @@ from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._base import KernelEstimator, require_fitted
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
-from mercer.estimators._linear import Normals, is_linear, normals
 from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points, prepared
-from mercer.estimators._problem import Problem
+from mercer.estimators._problem import Problem, centre_and_scale, in_range, regression_tolerance
 from mercer.estimators._rows import check_lengths, count_rows
-from mercer.estimators._scales import centre_and_scale, in_range, regression_tolerance
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
+from mercer.kernels.dot import Linear
 from mercer.kernels.forms import flat_kernel, is_combination
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
@@ -59,6 +58,32 @@ _EXCEEDS = "kernel values exceed memory = {memory}"
 _ASSUMED = "half of the kernel rows; the data decide how many are needed, and so how much memory"
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
+
+
+class Normals:
+    """Mixin of models with a normal for each column of values, which ``_normals()`` returns (d, m)."""
+
+    @attribute
+    def coef_(self) -> Array:
+        """The normals w (m, d) of a linear kernel: values without the intercepts are ``X @ coef_.T``."""
+        check_is_fitted(self)
+        if not is_linear(self):
+            raise AttributeError(
+                f"coef_ needs kernel = 'linear': the normal of {shown(self.kernel_)} lies in its feature space, as "
+                "expansion_."
+            )
+        return self._normals().T
+
+
+def is_linear(model: Model) -> bool:
+    """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
+    # a subclass may state other values
+    return isinstance(model.kernel_, Linear) and model.kernel_.scalar is not None
+
+
+def normals(vectors: Array, coef: Array) -> Array:
+    """Return the normals sum_i coef_i x_i (d, m), summed in float64, in the type of the coefficients."""
+    return (vectors.T @ coef.astype(np.float64)).astype(coef.dtype)
 
 
 @estimator_mixin

@@ -15,8 +15,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._blocks import training_blocks
-from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks
+from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, training_blocks
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate

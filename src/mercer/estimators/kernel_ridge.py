@@ -34,9 +34,13 @@ from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._blocks import column_of, training_blocks
 from mercer.estimators._inherited import RegressorMixin
-from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._landmarks import (
+    chosen_landmarks,
+    column_of,
+    landmark_features,
+    training_blocks,
+)
 from mercer.estimators._model import (
     attribute,
     fits,

@@ -12,7 +12,7 @@ from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
 from mercer.estimators._base import KernelTransformer, refuse_weights
-from mercer.estimators._blocks import training_blocks
+from mercer.estimators._landmarks import training_blocks
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate

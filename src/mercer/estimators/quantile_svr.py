@@ -20,8 +20,7 @@ from mercer._common import (
 from mercer._compute.routes import Size
 from mercer.distributed import in_memory
 from mercer.estimators._model import of_points, on_device, storable_estimator
-from mercer.estimators._problem import Problem
-from mercer.estimators._scales import centre_and_scale, regression_tolerance
+from mercer.estimators._problem import Problem, centre_and_scale, regression_tolerance
 from mercer.estimators._search import (
     calibration_tolerance,
     check_folds,

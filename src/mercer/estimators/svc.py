@@ -7,9 +7,8 @@ from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer._compute.lazy import is_dask
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._blocks import blocks_of
 from mercer.estimators._classifier import SupportVectorClassifier, store
-from mercer.estimators._landmarks import chosen_landmarks, landmark_features
+from mercer.estimators._landmarks import blocks_of, chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._problem import name_mean
 from mercer.estimators._svm import check_C

@@ -6,8 +6,7 @@ import numpy as np
 
 from mercer._common import check_choice, check_number, shown, warn
 from mercer.estimators._model import storable_estimator
-from mercer.estimators._problem import name_mean
-from mercer.estimators._scales import require_bound
+from mercer.estimators._problem import name_mean, require_bound
 from mercer.estimators._svm import Regression, check_C
 from mercer.solvers.svm.dual import regression_dual
 

@@ -10,9 +10,8 @@ from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
-from mercer._compute.objects import Objects, as_objects
+from mercer._compute.objects import Objects, Table, as_objects, as_table
 from mercer._compute.points import as_rows, count_points, join_points, take_points
-from mercer._compute.table import Table, as_table
 from mercer.estimators._model import Model, fits, storable_estimator
 from mercer.estimators._rows import count_rows
 from mercer.estimators._wrapper import Wrapper, refuse_inner_weights

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mercer._compute.memory import parse_memory
+from mercer._compute.objects import Table
 from mercer._compute.points import count_points, take_points
-from mercer._compute.table import Table
 from mercer.estimators._columns import Column
 from mercer.expansion import Expansion
 from mercer.formats import allowlist

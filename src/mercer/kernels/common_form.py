@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import PointsLike
-from mercer._compute.objects import Objects
-from mercer._compute.table import Table
+from mercer._compute.objects import Objects, Table
 from mercer.kernels.base import Kernel, inner_kernels
 
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, shown
-from mercer._compute.objects import Objects
+from mercer._compute.objects import Objects, Table, as_table
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
-from mercer._compute.table import Table, as_table
 from mercer.kernels.base import Kernel, require_kernel, storable_kernel
 from mercer.kernels.image import Image
 

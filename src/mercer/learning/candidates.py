@@ -12,8 +12,8 @@ from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first, rounding
 from mercer.learning.members import COMPARED, RIDGES, least
 from mercer.learning.weights import stack_weights, weighted_sum
+from mercer.linalg.cholesky import leave_one_out
 from mercer.linalg.convexity import convexity
-from mercer.linalg.leave_one_out import leave_one_out
 
 
 class Ridged(NamedTuple):

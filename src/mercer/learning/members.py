@@ -19,7 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows
 from mercer.learning.tuning import Scales, Tuning, likely_scales
 from mercer.learning.weights import stack_weights
-from mercer.linalg.leave_one_out import leave_one_out
+from mercer.linalg.cholesky import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
 KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))

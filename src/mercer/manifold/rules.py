@@ -8,9 +8,9 @@ import numpy as np
 from mercer import kernels
 from mercer._common import Array, as_float64, shown
 from mercer._compute.memory import blocks
+from mercer._compute.objects import as_table
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
-from mercer._compute.table import as_table
 from mercer.expansion import Expansion
 from mercer.kernels.algebra import Function, compose
 from mercer.kernels.base import Kernel, inner_kernels

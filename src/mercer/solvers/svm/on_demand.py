@@ -10,8 +10,7 @@ import numpy as np
 from mercer._compute.compile import compiled
 from mercer._compute.costs import AT_ONCE
 from mercer._compute.distances import recompute_row
-from mercer._compute.indirect import call_loop
-from mercer._compute.intrinsics import empty, larger, small, smaller, wide
+from mercer._compute.intrinsics import call_loop, empty, larger, small, smaller, wide
 from mercer.solvers.svm.smo import LANES, VECTORS, subtract_changes
 
 # Places of the counts of a state: rows in use, steps taken, rows wanted.
