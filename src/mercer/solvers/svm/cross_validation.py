@@ -208,9 +208,11 @@ def cross_validate_cells(
     Bottou, Vapnik, *Local learning algorithms*, Neural Computation 4 (1992); Thomann, Blaschzyk, Meister, Steinwart,
     *Spatial decompositions for large scale SVMs*, AISTATS 2017.
     """
-    cells = [np.sort(part) for part in _split(kernels[0], points, size, options.budget)]
-    cell = np.empty(count_points(points), int)
-    place = np.empty(count_points(points), int)
+    n = count_points(points)
+    near = coordinates(kernels[0], points, options.budget)
+    cells = [np.sort(part) for part in split(near, np.arange(n), size)]
+    cell = np.empty(n, int)
+    place = np.empty(n, int)
     for c, part in enumerate(cells):
         cell[part] = c
         place[part] = np.arange(len(part))
@@ -221,24 +223,22 @@ def cross_validate_cells(
     each = max(1, min(needed, options.budget // min(len(cells), AT_A_TIME)))
     limits = options._replace(budget=each)
 
-    def solve(kernel, c):
-        """Return the solutions of each fold in a cell, whose points are numbered from 0."""
-        rows = rows_of(kernel, take_points(points, cells[c]), np.inf)
-        chosen = [each[c] for each in variables]
-        own = [
-            dual.take(each, points=place[dual.points[each]])
-            for dual, each in zip(duals, chosen, strict=True)
-        ]
-        tests = [place[fold.held_out[each[c]]] for fold, each in zip(folds, held_out, strict=True)]
-        inner = [Fold(fold.times[cells[c]], test) for fold, test in zip(folds, tests, strict=True)]
-        return cross_validate(rows, own, inner, Cs, limits, gap)
-
     for kernel in kernels:
         values = [np.empty((len(Cs), len(fold.held_out), len(duals))) for fold in folds]
         parts = [None] * len(cells)
 
         def train(c, kernel=kernel, values=values, parts=parts):
-            parts[c] = solve(kernel, c)
+            # points of a cell are numbered from 0
+            own = [
+                dual.take(each[c], points=place[dual.points[each[c]]])
+                for dual, each in zip(duals, variables, strict=True)
+            ]
+            inner = [
+                Fold(fold.times[cells[c]], place[fold.held_out[each[c]]])
+                for fold, each in zip(folds, held_out, strict=True)
+            ]
+            rows = rows_of(kernel, take_points(points, cells[c]), np.inf)
+            parts[c] = cross_validate(rows, own, inner, Cs, limits, gap)
             for i, found in enumerate(parts[c]):
                 values[i][:, held_out[i][c]] = found.values
                 # all cells together would take much memory
@@ -249,16 +249,6 @@ def cross_validate_cells(
             replace(FoldSolutions.joined(each), values=own)
             for own, *each in zip(values, *parts, strict=True)
         ]
-
-
-def _split(kernel, points, size, budget):
-    """Return the points of each cell: all in one if they are few."""
-    everything = np.arange(count_points(points))
-    return (
-        [everything]
-        if len(everything) <= size
-        else split(coordinates(kernel, points, budget), everything, size)
-    )
 
 
 def _groups(cell, k):

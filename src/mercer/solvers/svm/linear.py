@@ -363,27 +363,23 @@ class _Products:
 
     def __init__(self, A: Any) -> None:
         self._A = A
-        self._place = np.full(A.shape[0], -1)
         self._known = np.empty(0, int)
         self._values = np.empty((0, 0))
 
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
-        new = free[self._place[free] < 0]
+        new = free[~np.isin(free, self._known)]
         if len(self._known) + len(new) > 2 * MOST_UNKNOWNS:
-            self._place[self._known] = -1
             self._known = self._known[:0]
+            self._values = self._values[:0, :0]
             new = free
         if len(new):
             m = len(self._known)
             self._known = np.concatenate([self._known, new])
-            self._place[new] = np.arange(m, len(self._known))
-            values = np.empty((len(self._known), len(self._known)))
-            values[:m, :m] = self._values[:m, :m]
-            values[m:] = dense(self._A[new] @ self._A[self._known].T)
-            values[:m, m:] = values[m:, :m].T
-            self._values = values
-        places = self._place[free]
+            below = dense(self._A[new] @ self._A[self._known].T)
+            self._values = np.vstack([np.hstack([self._values, below[:, :m].T]), below])
+        order = self._known.argsort()
+        places = order[self._known.searchsorted(free, sorter=order)]
         return self._values[np.ix_(places, places)]
 
 
