@@ -26,12 +26,12 @@ PARAMETERS = ("gamma", "degree", "coef0")
 # scikit-learn's names, with the defaults of its kernel functions.
 _NAMES = {
     "additive_chi2": AdditiveChi2(),
-    "chi2": Chi2(1.0),
+    "chi2": Chi2(),
     "cosine": Normalized(Linear()),
     "laplacian": Laplacian("auto"),
     "linear": Linear(),
-    "poly": Polynomial(3, "auto", 1.0),
-    "polynomial": Polynomial(3, "auto", 1.0),
+    "poly": Polynomial(gamma="auto"),
+    "polynomial": Polynomial(gamma="auto"),
     "precomputed": Precomputed(),
     "rbf": Gaussian("auto"),
     "sigmoid": Sigmoid("auto", 1.0),

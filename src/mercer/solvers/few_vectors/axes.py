@@ -12,10 +12,6 @@ from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.rows import MANY
 
-# Least standard deviation of the rows along an axis, in units of the kernel's width 1 / sqrt(2 gamma).
-_LEAST = 0.05
-# Axes pay where they are at most this share of the columns.
-_SHARE = 1 / 2
 # Rows for each column that the axes are computed from.
 _ROWS_EACH = 8
 
@@ -63,19 +59,17 @@ def leading_axes(kernel: Kernel, X: Any, random_state: Seed = None) -> Axes | No
     n, d = X.shape
     if type(kernel) is not Gaussian or d == 1 or min(n, d) > MANY:
         return None
-    rows = (
-        X
-        if n <= _ROWS_EACH * d
-        else X[landmarks.uniform(np.empty((n, 1)), _ROWS_EACH * d, random_state)]
-    )
+    some = _ROWS_EACH * d
+    rows = X if n <= some else X[landmarks.uniform(X, some, random_state)]
     centre = rows.mean(axis=0, dtype=np.float64)
     rows = rows - centre
     # the smaller one of the two products has the same nonzero eigenvalues
     wide = len(rows) < d
     products = rows @ rows.T if wide else rows.T @ rows
     variances, vectors = scipy.linalg.eigh(products / len(rows), check_finite=False)
-    kept = 2 * kernel.gamma * variances >= _LEAST**2
+    # the width is 1 / sqrt(2 gamma)
+    kept = 2 * kernel.gamma * variances >= 0.05**2
     axes = vectors[:, kept]
     if wide:
         axes = rows.T @ (axes / np.sqrt(len(rows) * variances[kept]))
-    return Axes(centre, axes) if 0 < axes.shape[1] <= _SHARE * d else None
+    return Axes(centre, axes) if 0 < axes.shape[1] <= d / 2 else None

@@ -10,16 +10,9 @@ from mercer._common import Array, Seed
 from mercer.solvers.few_vectors.refit import VALUES
 from mercer.solvers.few_vectors.rows import MANY
 
-# Equations wanted for each free number.
-_EQUATIONS = 10
-# Most copies of the rows.
-_COPIES = 5
-# Neighbours that give the distance of a row to other rows.
-_NEAR = 5
-
 
 def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int:
-    """Return how many copies of some rows are drawn for moved vectors, so that there are ten equations a number.
+    """Return how many copies of some rows, at most 5, are drawn for moved vectors: for ten equations a number.
 
     A row gives one equation for each of its columns; a vector has ``features`` coordinates and ``columns``
     coefficients.
@@ -30,12 +23,12 @@ def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int
     >>> wanted_copies(400, 5, 21, 1), wanted_copies(100_000, 5, 21, 1)
     (2, 0)
     """
-    wanted = min(_EQUATIONS * vectors * (features / columns + 1), VALUES / vectors)
-    return int(np.clip(np.ceil(wanted / rows) - 1, 0, _COPIES))
+    wanted = min(10 * vectors * (features / columns + 1), VALUES / vectors)
+    return int(np.clip(np.ceil(wanted / rows) - 1, 0, 5))
 
 
 def spread(X: Array, random_state: Seed) -> Array:
-    """Return the mean distance of each row to its nearest rows over sqrt(d), (n, 1).
+    """Return the mean distance of each row to its five nearest rows over sqrt(d), (n, 1).
 
     Examples
     --------
@@ -45,9 +38,9 @@ def spread(X: Array, random_state: Seed) -> Array:
     array([2. , 1.5, 2.5])
     """
     n, d = X.shape
-    some = X[landmarks.uniform(np.empty((n, 1)), min(n, MANY), random_state)]
+    some = X[landmarks.uniform(X, min(n, MANY), random_state)]
     # the first is the row itself
-    near = NearestNeighbors(n_neighbors=min(_NEAR + 1, len(some))).fit(some).kneighbors(X)[0][:, 1:]
+    near = NearestNeighbors(n_neighbors=min(5 + 1, len(some))).fit(some).kneighbors(X)[0][:, 1:]
     return near.mean(axis=1, keepdims=True) / np.sqrt(d)
 
 

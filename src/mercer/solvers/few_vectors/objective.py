@@ -25,8 +25,6 @@ from mercer.solvers.few_vectors.rows import Fit, Rows
 
 # Rows for each set of columns from which on each set has tiles of its own: smaller tiles cost more than unused columns.
 _FEW = 256
-# Rows for each vector that give the scales of coefficients in a descent.
-_SAMPLED = 16
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 RIDGE = 1e-6
 # The sum of numbers or arrays in float64, in a fixed order, so that it does not depend on threads.
@@ -212,9 +210,7 @@ class Objective:
             slope_B[:, tile.margins.columns] += in_B
             slope_b[tile.margins.columns] += in_b
         slope_C = solve_triangular(L, slope_B / n + 2 * ridge * B, lower=True)
-        slope = np.concatenate(
-            [(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n]
-        )
+        slope = joined(_total(slopes) * self._moving / n / steep, slope_C, slope_b / n)
         return float(_total(values)) / n + ridge * np.sum(B * B), slope, Fit(Z, B, b)
 
     def loss(self, fit: Fit, weight: float) -> Any:
@@ -313,8 +309,8 @@ class Objective:
 
 
 def sampled(vectors: int) -> int:
-    """Return how many rows show how much some vectors count."""
-    return max(_SAMPLED * vectors, ROWS)
+    """Return how many rows show how much some vectors count: at least 16 for each."""
+    return max(16 * vectors, ROWS)
 
 
 def _cuts(concerned):

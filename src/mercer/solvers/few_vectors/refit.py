@@ -207,7 +207,7 @@ def _select_weight(seen, held, start, passes, progress):
 def _held_out(n, copies, random_state):
     """Return which of n stacked rows are held out: half of the rows, and the same ones in all copies."""
     mask = np.zeros(n // copies, bool)
-    mask[landmarks.uniform(np.empty((len(mask), 1)), len(mask) // 2, random_state)] = True
+    mask[landmarks.uniform(mask, len(mask) // 2, random_state)] = True
     return np.tile(mask, copies)
 
 
@@ -230,7 +230,7 @@ def _drawn(n, p, followed, random_state):
     most = max(VALUES // p, 4 * p, 256)
     if followed:
         most = min(most, max(int(_SHARE * n), _ROWS, 4 * p))
-    return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
+    return slice(None) if n <= most else landmarks.uniform(np.empty(n), most, random_state)
 
 
 def _affordable(part, whole, shape, effort):
