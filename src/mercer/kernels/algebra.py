@@ -34,13 +34,6 @@ _GROUPED = 64
 # Values of the inner kernels of a kernel, and the inner kernels with derivatives in their values.
 Values: TypeAlias = Callable[[Kernel], Any]
 Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
-# Kind of points -> function that reads what the user gave, unless it is that of every kernel.
-_READERS = {
-    "rows": as_rows,
-    "tables": as_table,
-    "any": lambda points, _: points,
-    "indices": lambda points, _: points,
-}
 
 
 @kernel_class
@@ -94,11 +87,12 @@ class Composite(Kernel):
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         kind = self.tags.points
-        points = (
-            _READERS[kind](points, name) if kind in _READERS else Kernel.admit(self, points, name)
-        )
         if kind == "tables":
-            return common_table(self, points, name)
+            return common_table(self, as_table(points, name), name)
+        if kind == "rows":
+            points = as_rows(points, name)
+        elif kind not in ("any", "indices"):
+            points = Kernel.admit(self, points, name)
         return common_form(points, self._forms(points, name))
 
     def _forms(self, points, name):

@@ -116,7 +116,8 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
                 f"all points have the feature vector 0, k(x, x) = 0, with {shown(kernel)}; use another kernel or other "
                 "features."
             )
-    if not _has_rule(kernel):
+    ruled = list(_ruled(kernel))
+    if not ruled:
         return
     rows = evenly_spaced(n, _DEGENERATE_ROWS)
     pairs = len(rows) * (len(rows) - 1)
@@ -141,7 +142,7 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
             # a function of inner products has no width
             remedy = (
                 f"a {change} kernel{_range(points)}"
-                if _has_width(kernel)
+                if any(each.scalar != "dot" for each in ruled)
                 else "another kernel or other features"
             )
             warn(
@@ -183,13 +184,12 @@ def _count_pairs(found):
     return np.sum(found) - np.sum(found.diagonal())
 
 
-def _has_rule(kernel):
-    return bool(kernel.rules) or any(map(_has_rule, inner_kernels(kernel).values()))
-
-
-def _has_width(kernel):
-    own = bool(kernel.rules) and kernel.scalar != "dot"
-    return own or any(map(_has_width, inner_kernels(kernel).values()))
+def _ruled(kernel):
+    """Yield a kernel and those within it that have a rule for a bandwidth."""
+    if kernel.rules:
+        yield kernel
+    for part in inner_kernels(kernel).values():
+        yield from _ruled(part)
 
 
 def _range(points):

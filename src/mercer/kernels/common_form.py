@@ -11,25 +11,17 @@ from mercer._common import PointsLike
 from mercer._compute.objects import Objects, Table
 from mercer.kernels.base import Kernel, inner_kernels
 
-# Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
-_ADMITTED = {
-    "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
-    "rows or objects": {"rows or objects", "rows", "objects"},
-    "rows": {"rows"},
-    "objects": {"objects"},
-    "indices": {"indices"},
-    "tables": {"tables"},
-}
 # Key of the value of each point that marks a copy.
 _COPIED = "copied"
 
 
 def common_kind(kinds: Iterable[str | None]) -> str | None:
     """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
-    kinds = list(kinds)
-    return next(
-        (kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None
-    )
+    # of several, that of a kernel of any points says nothing
+    found = set(kinds) - {"any"} or {"any"}
+    if len(found) > 1 and found <= {"rows or objects", "rows", "objects"}:
+        found = found - {"rows or objects"}
+    return found.pop() if len(found) == 1 else None
 
 
 def common_form(points: PointsLike, forms: list[Any]) -> PointsLike:
