@@ -459,7 +459,7 @@ STRANGE = {
     "mercer.SVCCV(gammas=[0.1, 1]) tries several",
     "mc.SVCCV(Cs='auto').fit(X, Y)": "write Cs=10.",
     "mc.SVC(kernel=mc.strings.Spectrum).fit(WORDS, Y)": "pass Spectrum(length).",
-    "mc.SVC(kernel=mc.strings.Spectrum(3), gamma=0.1).fit(WORDS, Y)": "leave gamma out.",
+    "mc.SVC(kernel=mc.strings.Spectrum(3), gamma=0.1).fit(WORDS, Y)": "leave gamma out, ",
     "mc.SVC(kernel='string').fit(WORDS, Y)": "use mercer.strings.Spectrum, as in Spectrum(3), or Subsequence",
     "mc.Gram(X)": "Gram takes (kernel, X, Z=None, memory='1GB'): missing a required argument: 'X'.",
     "mc.Gaussian(X, Z)": "Gaussian takes (gamma='scale'): too many positional arguments; its values are kernel(X, "
@@ -480,7 +480,7 @@ STRANGE = {
     "mc.graphs.ShortestPath([GRAPH])": "has no parameters; values are kernel(X, Z) of an object",
     "mc.SVC(loss='squared_hinge')": "leave it out; it is the hinge for SVC",
     "mc.SVRCV(epsilon=[0.1, 1]).fit(X, T)": "sklearn.model_selection.GridSearchCV tries several.",
-    "mc.SVCCV(kernel=['rbf', 'linear']).fit(X, Y)": "of several GridSearchCV chooses.",
+    "mc.SVCCV(kernel=['rbf', 'linear']).fit(X, Y)": "of several GridSearchCV chooses",
     "mc.KernelRidge(alpha=[0.1, 1.0]).fit(X, T)": "tune='loo' of mercer.KernelRidge chooses one",
     "mc.Gaussian(1, 2.0)": "Gaussian takes (gamma='scale'): too many positional arguments; its values are kernel(X, "
     "Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",

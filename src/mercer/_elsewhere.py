@@ -181,9 +181,8 @@ sigma: , or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernl
 set_params: parameters have names, as in set_params(C=1)
 svd lstsq mmd: phi and chi are features of points, as mercer.features(kernel, X)
 """)
-# Parameters that are kernels, and those of estimators that belong to a kernel given by name.
+# Parameters that are kernels.
 _KERNELS = ("kernel", "kernel_x", "kernel_y")
-_OF_KERNELS = ("gamma", "degree", "coef0")
 # Functions whose wrong calls are explained.
 _EXPLAINED: WeakSet[Any] = WeakSet()
 
@@ -304,9 +303,7 @@ def _repaired(function, params):
     known = inspect.signature(function).parameters
     kernels = [name for name in _KERNELS if name in known]
     kernel = _kernel(params.get("kernel", "rbf"))
-    # an object has its own parameters
-    others = known.keys() - (_OF_KERNELS if kernel is params.get("kernel") else ())
-    own = [name for name in kernel.__match_args__ if kernels and name not in others]
+    own = [name for name in kernel.__match_args__ if kernels and name not in known]
     kept = {name: value for name, value in params.items() if name in known}
     texts = {}
     said = {}
@@ -667,10 +664,10 @@ def _name_of_object(cls, name):
     if name in names:
         return f"{text} yet; call fit, with the parameters that it needs"
     own = [f"{each}.{name}" for each in _owners(cls)]
-    use = _first(_OF_CLASSES, own)
-    use = use or _found(name, {each: each for each in names} | _ATTRIBUTES)
-    if not use and hasattr(cls, "fit") and _holders(name):
-        return f"{text}; {_holders(name)}"
+    use = _first(_OF_CLASSES, own) or _found(name, names | _ATTRIBUTES)
+    holders = not use and _holders(name)
+    if holders:
+        return f"{text}; {holders}"
     use = use or _in_sklearn(name)
     return f"{text}; {f'use {use}' if use else _listed(names, name)}"
 
@@ -698,7 +695,7 @@ def _attributes(cls):
     documented = re.findall(r"\b[a-zA-Z]\w+_\b", cls.__doc__ or "")
     own = [*getattr(cls, "__match_args__", ()), *dir(cls)]
     own = [each for each in own if not each.startswith(("_", "set_", "get_"))]
-    return dict.fromkeys([*documented, *own])
+    return {each: each for each in [*documented, *own]}
 
 
 def _in_sklearn(name):

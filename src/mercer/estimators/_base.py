@@ -44,7 +44,7 @@ from mercer.estimators._rows import (
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
 from mercer.kernels.base import Kernel, validated, with_params
 from mercer.kernels.pairwise import check_pairwise
-from mercer.kernels.shorthand import PARAMETERS, KernelLike, as_kernel, kernel_of, with_kernel
+from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
 from mercer.maps._onto_landmarks import block_moments
 from mercer.maps.coordinates import as_coordinates
@@ -97,8 +97,7 @@ class KernelEstimator(Model):
             except ValueError as error:
                 if not isinstance(self.kernel, str):
                     raise
-                known = [name for name in PARAMETERS if name in inner]
-                given = ", ".join(f"{name}={shown(inner[name])}" for name in known) or "parameters"
+                given = ", ".join(f"{name}={shown(value)}" for name, value in inner.items())
                 raise ValueError(
                     f"{error} Beside names such as kernel = {self.kernel!r} write {given} without kernel__, also in "
                     "grids; names without such a parameter ignore it."

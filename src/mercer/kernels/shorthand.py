@@ -81,15 +81,10 @@ def as_kernel(
         )
     if callable(kernel):
         return FunctionKernel(kernel)
-    remedy = f"write {name}='rbf', gamma=0.1, {_OBJECT}; of several GridSearchCV chooses"
-    if hasattr(kernel, "shape"):
-        remedy = (
-            f"for a matrix K of kernel values write {name}='precomputed' and fit(K, y), for tests "
-        )
-        remedy += "mercer.Precomputed(K) and indices as points"
-    kind = type(kernel).__name__
     raise TypeError(
-        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {kind}; {remedy}."
+        f"{name} must be a Kernel, a string or a callable, got {shown(kernel)} of type {type(kernel).__name__}; write "
+        f"{name}='rbf', gamma=0.1, {_OBJECT}; of several GridSearchCV chooses; for a matrix K of kernel values write "
+        f"{name}='precomputed' and fit(K, y), for tests mercer.Precomputed(K) and indices as points."
     )
 
 
@@ -112,15 +107,10 @@ def kernel_of(estimator: Any) -> Kernel:
         for name, value in params.items():
             default = getattr(type(estimator), name)
             if value is not default and not np.array_equal(value, default):
-                remedy = (
-                    f"set {name} on the object, in a grid as 'kernel__{name}', or write kernel='rbf', "
-                    f"{name}={shown(value)}"
-                )
-                if isinstance(kernel, Kernel) and not hasattr(kernel, name):
-                    remedy = f"leave {name} out"
                 raise ValueError(
                     f"{name} = {shown(value)} must be {default!r}, its default, beside kernel = {shown(kernel)}: it "
-                    f"belongs to kernels given by name; {remedy}."
+                    f"belongs to kernels given by name; leave {name} out, set {name} on the object, in a grid as "
+                    f"'kernel__{name}', or write kernel='rbf', {name}={shown(value)}."
                 )
     return as_kernel(kernel, **params)
 
