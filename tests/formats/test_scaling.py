@@ -12,7 +12,7 @@ from tests.reference.exported import Y
 
 import mercer as mc
 from mercer.formats import to_onnx
-from mercer.formats.scaling import scaling
+from mercer.formats.portable import scaling
 
 X = STANDARDISED * [2.0, 0.1, 30.0, 1.0] + [5.0, -1.0, 100.0, 0.0]
 SCALERS = [

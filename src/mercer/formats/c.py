@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import MaybeNone, PointsLike, shown
-from mercer.formats.c_quantised import SOURCES
-from mercer.formats.c_source import Source
+from mercer.formats.c_source import SOURCES, Source
 from mercer.formats.files import replacing
 from mercer.formats.quantised import CODED, accuracy, checked, quantise, rounded, uncoded
 
