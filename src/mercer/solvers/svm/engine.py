@@ -154,11 +154,6 @@ class Chain(NamedTuple):
     gaps: Any
     growth: Any
 
-    @classmethod
-    def of(cls, ratios: Any, gaps: Any) -> Chain:
-        """Return the chain of duals that are not solved yet."""
-        return cls(ratios, gaps, np.ones(len(ratios)))
-
 
 class Buffers(NamedTuple):
     """Memory for the kernel rows of a dual (values,) and for copies of values; variable t has row ``slots[t]``."""
@@ -722,7 +717,7 @@ def solve_small_duals(
         rows.raw(),
         rows.raw(exact=True),
         problems,
-        Chain.of(*np.zeros((2, many))) if chain is None else chain,
+        Chain(*np.zeros((3, many))) if chain is None else chain,
         found,
         position,
         Buffers.empty(duals.largest, rows.dtype) if memory is None else memory,

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.memory import allocate
 from mercer.solvers.svm.bounded import NEWTON_SHARE, finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
@@ -31,20 +30,14 @@ def _known_rows(rows, points, options, dtype):
     """
     n = len(points)
     width = -(-n // LANES) * LANES
-    dtype = np.dtype(dtype)
-    converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
-    beside = max(converted, copied_values(width) * dtype.itemsize)
-    if n * width * dtype.itemsize + beside > options.budget:
+    if (n * width + copied_values(width)) * np.dtype(dtype).itemsize > options.budget:
         return None
     # huge pages: steps read rows in any order
     values = np.empty((width, width), dtype)
     values[n:] = 0
     values[:, n:] = 0
     own = values[:n, :n]
-    out = own if rows.dtype == dtype else allocate((n, n), rows.dtype)
-    rows.columns(points)(points, out)
-    if out is not own:
-        own[:] = out
+    rows.columns(points)(points, own)
     # a product rounds the distance of a point to itself
     np.fill_diagonal(own, rows.diagonal[points])
     return KnownRows(rows.kernel, points, values)
@@ -103,7 +96,7 @@ def solve_path(
         unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon)
     )
     ratios = np.append(0, Cs[1:] / Cs[:-1])
-    chain = Chain.of(ratios, gap * float(np.maximum(loss, 0).sum()) * Cs)
+    chain = Chain(ratios, gap * float(np.maximum(loss, 0).sum()) * Cs, np.ones(k))
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
     first = limits._replace(goal=goal, max_iter=min(first_steps(n), limits.max_iter))
