@@ -3,7 +3,6 @@
 import logging
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,7 +180,6 @@ class Basis:
     _image: Any
 
     def __init__(self, start: Array, room: int = 0) -> None:
-        self._rows = _Rows(len(start))
         self._new = orthonormal(start)
         # the sum of the columns of the start, which has no sign or rotation that depends on rounding
         self._sum = self._new.T @ start.sum(axis=1, keepdims=True)
@@ -246,14 +244,14 @@ class Basis:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         new = self._new
         image = as_float64(operator @ new)
-        corner = self._rows.sum(lambda rows: new[rows].T @ image[rows])
+        corner = _inner(new, image)
         if not np.isfinite(corner).all():
             raise ValueError(
                 "a product of the operator contains NaN or infinity; check the points and the kernel."
             )
         if self.size == 0:
             self._image = image @ self._sum
-        across = self._along(image)
+        across = _inner(self._Q, image)
         self._append(new, image)
         self._H = np.block([[self._H, across], [across.T, (corner + corner.T) / 2]])
         self.values, self._Y = ritz(self._H)
@@ -264,12 +262,12 @@ class Basis:
         W = self._W
         Y = self._Y[:, :count]
         scaled = Y * self.values[:count]
-        return self._rows.map(lambda rows: W[rows] @ Y - Q[rows] @ scaled, Y.shape[1])
+        return _by_rows(lambda rows: W[rows] @ Y - Q[rows] @ scaled, len(Q), Y.shape[1])
 
     def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
         Y = self._Y[:, :count]
-        return self.values[:count], self._rows.product(self._Q, Y), self._rows.product(self._W, Y)
+        return self.values[:count], _product(self._Q, Y), _product(self._W, Y)
 
     def restart(self, count: int) -> None:
         """Keep only the leading Ritz vectors."""
@@ -283,14 +281,9 @@ class Basis:
         """Add the directions of R outside the subspace; return whether there are any."""
         # the second projection removes the rounding errors of the first
         for _ in range(2):
-            R = _orthonormal_once(R - self._rows.product(self._Q, self._along(R)), self._rows)
+            R = _orthonormal_once(R - _product(self._Q, _inner(self._Q, R)))
         self._new = R
         return R.shape[1] > 0
-
-    def _along(self, R):
-        """Return Q'R."""
-        Q = self._Q
-        return self._rows.sum(lambda rows: Q[rows].T @ R[rows])
 
 
 def ritz(H: Array) -> tuple[Array, Array]:
@@ -305,50 +298,45 @@ def orthonormal(V: Array) -> Array:
     From the eigenvectors of V'V with columns of unit norm, twice: only matrix products, faster than a tall QR.
     Stathopoulos, Wu, SIAM J. Sci. Comput. 23 (2002).
     """
-    rows = _Rows(len(V))
-    return _orthonormal_once(_orthonormal_once(V, rows), rows)
+    return _orthonormal_once(_orthonormal_once(V))
 
 
-def _orthonormal_once(V, rows):
+def _orthonormal_once(V):
     norms = np.linalg.norm(V, axis=0)
     V = V[:, norms > 0] / norms[norms > 0]
     if V.shape[1] == 0:
         return V
-    squares, Y = ritz(rows.sum(lambda part: V[part].T @ V[part]))
+    squares, Y = ritz(_inner(V, V))
     kept = squares > 1e-12 * squares[0]
-    return rows.product(V, Y[:, kept] / np.sqrt(squares[kept]))
+    return _product(V, Y[:, kept] / np.sqrt(squares[kept]))
 
 
-class _Rows:
-    """Products of tall arrays (n, m), some rows at a time on each thread; sums over rows have a fixed order."""
+def _inner(A, B):
+    """Return A'B of tall arrays, some rows at a time on each thread; the order of the sum is fixed."""
+    parts = {}
 
-    def __init__(self, n: int) -> None:
-        self._n = n
+    def task(rows):
+        parts[rows.start] = A[rows].T @ B[rows]
 
-    def sum(self, function: Callable[[slice], Array]) -> Array:
-        """Return the sum of ``function(rows)``."""
-        parts = {}
+    run_on_rows(task, len(A), ROWS)
+    first, *others = (parts[start] for start in sorted(parts))
+    return sum(others, first)
 
-        def task(rows):
-            parts[rows.start] = function(rows)
 
-        run_on_rows(task, self._n, ROWS)
-        first, *others = (parts[start] for start in sorted(parts))
-        return sum(others, first)
+def _by_rows(function, n, width):
+    """Return the array (n, width) of rows ``function(rows)``, some at a time on each thread."""
+    out = np.empty((n, width))
 
-    def map(self, function: Callable[[slice], Array], width: int) -> Array:
-        """Return the array (n, width) of rows ``function(rows)`` in float64."""
-        out = np.empty((self._n, width))
+    def task(rows):
+        out[rows] = function(rows)
 
-        def task(rows):
-            out[rows] = function(rows)
+    run_on_rows(task, n, ROWS)
+    return out
 
-        run_on_rows(task, self._n, ROWS)
-        return out
 
-    def product(self, Q: Array, Y: Array) -> Array:
-        """Return Q @ Y for Q with many rows."""
-        return self.map(lambda rows: Q[rows] @ Y, Y.shape[1])
+def _product(Q, Y):
+    """Return Q @ Y for Q with many rows."""
+    return _by_rows(lambda rows: Q[rows] @ Y, len(Q), Y.shape[1])
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,13 @@ class _Derived:
         self.shape: tuple[int, int] = operator.shape
         self.dtype: Any = operator.dtype
 
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
+        return self._block(*(positions(each, self.shape[0]) for each in index))
+
+    def _block(self, rows, columns):
+        """Return the entries of some rows and columns."""
+        raise NotImplementedError
+
 
 class Weighted(_Derived):
     """The operator S A S with S = diag(scale): inner products of vectors that are multiplied by numbers."""
@@ -168,8 +175,7 @@ class Weighted(_Derived):
         """Return the squared norms of the multiplied vectors (n,)."""
         return self.scale**2 * as_float64(self._operator.diagonal())
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Array:
-        rows, columns = (positions(each, self.shape[0]) for each in index)
+    def _block(self, rows, columns):
         return self.scale[rows, None] * self._operator[rows, columns] * self.scale[columns]
 
     def dense(self) -> Array:
@@ -214,8 +220,7 @@ class Centred(_Derived):
         """Return the squared distances to the mean (n,)."""
         return _squares(self._operator, 2 * self.means - self._square)
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Array:
-        rows, columns = (positions(each, self.shape[0]) for each in index)
+    def _block(self, rows, columns):
         return (
             self._operator[rows, columns]
             - self.means[rows, None]
@@ -253,8 +258,7 @@ class Projected(_Derived):
         """Return the diagonal (n,)."""
         return _squares(self._operator, 2 * np.sum(self._T * self._Q, axis=1))
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Array:
-        rows, columns = (positions(each, self.shape[0]) for each in index)
+    def _block(self, rows, columns):
         outer = self._T[rows] @ self._Q[columns].T + self._Q[rows] @ self._T[columns].T
         return self._operator[rows, columns] - outer
 
