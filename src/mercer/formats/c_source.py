@@ -143,7 +143,7 @@ class Source:
         self._prefix = prefix
         self._real = _TYPES[exported.dtype.name]
         self._f = "f" if self._real == "float" else ""
-        self._x = "x" if exported.shift is None and exported.columns is None else "scaled"
+        self._x = "x" if exported.scaling is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
         # by isotonic regression
         self._isotonic = [each for each in exported.curves or () if each.shape[1] > 1]
@@ -199,8 +199,8 @@ class Source:
             if view.inputs - {"sqnorm_x"}:
                 tables |= {f"{name}{k}": each for name, each in self._vectors(k, view).items()}
             tables |= {f"map{k}_{j}": A for j, A in enumerate(view.maps)}
-        if exported.shift is not None:
-            tables |= {"shift": exported.shift, "factor": exported.factor}
+        if exported.scaling is not None:
+            tables["shift"], tables["factor"] = exported.scaling
         if exported.counts is not None:
             tables["ends"] = np.cumsum(exported.counts)
         if exported.columns is not None:
@@ -238,7 +238,7 @@ class Source:
 
     def _scores(self):
         lines = [f"{self._sum} sum[{self._m}];", "int i, j;"]
-        if self._exported.shift is not None:
+        if self._exported.scaling is not None:
             d = self._exported.n_features
             lines += [f"{self._real} scaled[{d}];"]
             lines += _loop(

@@ -283,8 +283,9 @@ class _Graph:
     def _outputs(self, X):
         """Add the model and return the names of its outputs."""
         exported = self._exported
-        if exported.shift is not None:
-            X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
+        if exported.scaling is not None:
+            shift, factor = exported.scaling
+            X = self.add("Mul", self.add("Sub", X, shift[None]), factor[None])
         if exported.columns is not None:
             X = self._encoded(X)
         # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64

@@ -109,7 +109,7 @@ class Portable:
         Of probabilities that are a softmax of the scores, its factor.
     columns : list of Column, or None
         Of a model of tables: the kernel takes the rows of numbers that they make.
-    shift, factor : array (n_features,) or None
+    scaling : (shift, factor), arrays (n_features,), or None
         Of a pipeline whose steps scale columns: the kernel takes (x - shift) * factor.
     """
 
@@ -127,14 +127,16 @@ class Portable:
     curves: list[Any] | None = None
     inverse_temperature: float | None = None
     columns: Any = None
-    shift: np.ndarray | None = None
-    factor: np.ndarray | None = None
+    scaling: tuple[np.ndarray, ...] | None = None
 
     def scaled(self, X: Array) -> Array:
         """Return points as the kernel takes them."""
         if self.columns is not None:
             return encode(self.columns, list(X.T))
-        return X if self.shift is None else (X - self.shift) * self.factor
+        if self.scaling is None:
+            return X
+        shift, factor = self.scaling
+        return (X - shift) * factor
 
     @property
     def has_probabilities(self) -> bool:
@@ -199,9 +201,9 @@ def portable(model: object, dtype: str) -> Portable:
     if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {shown(dtype)} must be 'float32' or 'float64'.")
     model, curves, probable = _opened(model)
-    shift = factor = None
+    moved = None
     if isinstance(model, Pipeline):
-        shift, factor = scaling(model)
+        moved = scaling(model)
         inner = _opened(model.steps[-1][1])
         model = inner.model
         curves = curves or inner.curves
@@ -265,8 +267,7 @@ def portable(model: object, dtype: str) -> Portable:
         and (columns is not None or getattr(model, "decision_function_shape", "ovo") == "ovr"),
         curves=curves,
         inverse_temperature=temperature,
-        shift=None if shift is None else np.broadcast_to(shift, n_features),
-        factor=None if factor is None else np.broadcast_to(factor, n_features),
+        scaling=moved and tuple(np.broadcast_to(each, n_features) for each in moved),
     )
     _require_range(exported)
     # a linear kernel has no vectors
@@ -355,7 +356,7 @@ def _views(expressions, vectors):
 def _require_range(exported):
     largest = float(np.finfo(exported.dtype).max)
     arrays = [exported.coef, exported.intercept, *(view.points for view in exported.views.values())]
-    arrays += [] if exported.shift is None else [exported.shift, exported.factor]
+    arrays += exported.scaling or ()
     most = max(float(abs(each).max(initial=0)) for each in arrays)
     if not most <= largest:
         raise ValueError(
