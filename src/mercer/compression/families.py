@@ -93,7 +93,7 @@ def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
     if not hasattr(model, "steps"):
         return read(model, n_features), lambda estimator: estimator
     check_is_fitted(model)
-    (name, last) = model.steps[-1]
+    name, last = model.steps[-1]
     others = model.steps[:-1]
 
     def replaced(estimator):

@@ -103,7 +103,7 @@ class Mapped(Image):
             return points
         d = points.shape[1]
         if self.A.dtype.kind != "f":
-            if len(self.A) and not (-d <= self.A.min() and self.A.max() < d):
+            if not (-d <= self.A.min() and self.A.max() < d):
                 raise ValueError(
                     f"A = {self.A.tolist()} must be columns of {name}, which has {d} features."
                 )

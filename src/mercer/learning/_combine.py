@@ -264,7 +264,7 @@ def combination(
 
 def _checked(kernels):
     """Return a list of kernels on the same kind of points, or raise."""
-    if isinstance(kernels, Kernel) or not isinstance(kernels, (list, tuple)):
+    if not isinstance(kernels, (list, tuple)):
         raise TypeError(
             f"kernels must be a list of kernels, got an object of type {type(kernels).__name__}."
         )

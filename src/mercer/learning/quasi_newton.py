@@ -56,7 +56,7 @@ def minimise(
             found = function(x + share * move)
         H = _updated(H, share * move, found[1] - slopes)
         x = x + share * move
-        (value, slopes) = found
+        value, slopes = found
     return Minimum(x, value, steps, H)
 
 

@@ -108,13 +108,11 @@ class Trace:
         grown = (
             latest is not None
             and latest.points is stage.points
-            and len(latest.rows) <= len(stage.rows)
             and np.array_equal(latest.rows, stage.rows[: len(latest.rows)])
         )
         if not grown:
             self._span = Span(self.target)
-            latest = None
-        fresh = stage.rows[0 if latest is None else len(latest.rows) :]
+        fresh = stage.rows[len(latest.rows) if grown else 0 :]
         if len(fresh):
             self._span.add(take_points(stage.points, fresh))
         self._latest = stage

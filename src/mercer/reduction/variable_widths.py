@@ -188,7 +188,7 @@ class Captured:
 
     def _gradient(self, Z, A, X, Q, parts):
         """Return the gradients in Z and A of the sum of weights times inner products, whose products are Q."""
-        (t, s) = parts
+        t, s = parts
         d = Z.shape[1]
         R = Q / t
         in_points = R @ X - R.sum(axis=1)[:, None] * Z

@@ -235,8 +235,8 @@ def _drawn(n, p, followed, random_state):
 
 def _affordable(part, whole, shape, effort):
     """Return a share of the passes of both descents, rounded up."""
-    (n, m) = part.shape
-    (p, d) = shape
+    n, m = part.shape
+    p, d = shape
     values = 2 * part.kernel.multiplications(d)
     longest = max(1.0, min(effort.longest, n / (_ROWS_EACH * p * d)))
     each = values + 3 * m
