@@ -441,8 +441,6 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     Return whether the point moved: its violation falls or, if ``gaining``, its objective rises.
     """
     dual = point.dual
-    bias = point.bias.copy()
-    group = point.group
     rising, falling = point.slopes()
     free = rising == falling
     near = np.flatnonzero(free | (np.maximum(rising, -falling) > -reach))
@@ -455,23 +453,20 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     gradient = exact_gradient(rows, dual, point.coef, near)
     others = dual.coef - point.coef
     others[near] = dual.coef[near]
-    sums = np.bincount(group, others)
-    places = np.empty(len(near), np.int64)
-    count = np.zeros(1, np.int64)
-    L = np.empty((len(near), len(near)))
-    bounds = (own.lower, own.upper)
+    sums = np.bincount(point.group, others)
     s = Free(
         K,
         gradient,
         own.coef,
-        *bounds,
+        own.lower,
+        own.upper,
         float(dual.epsilon),
-        bias,
+        point.bias.copy(),
         sums,
-        group[near],
-        L,
-        places,
-        count,
+        point.group[near],
+        np.empty(K.shape),
+        np.empty(len(near), np.int64),
+        np.zeros(1, np.int64),
     )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS

@@ -128,11 +128,10 @@ def _widest_margins(rows, duals, half, touching, options):
     shares = np.repeat(half, 2) / sums
     own.coef[:] *= sign * np.repeat(shares, np.stack((split, own.sizes - split), axis=1).ravel())
     largest = own.largest
-    # no point is inside of a hard margin, whatever the tolerance
-    hard = {"operations": np.inf} if touching == _TOUCHING_HARD else {}
-    goal = _goal_of_sums(
-        rows, tol, largest, per_margin=1.0, least=_COARSE, touching=touching
-    )._replace(**hard)
+    goal = _goal_of_sums(rows, tol, largest, per_margin=1.0, least=_COARSE, touching=touching)
+    if touching == _TOUCHING_HARD:
+        # no point is inside of a hard margin, whatever the tolerance
+        goal = goal._replace(operations=np.inf)
     found = solve_each(rows, own, options, goal)
     # small margins are solved for closely only if they count
     least = touching * found.unit

@@ -70,7 +70,7 @@ class Sweep:
         )
         nothing = np.empty((0, 0), rows.dtype)
         self._tiles = tiles_of_points(RawRows.without_points(nothing, rows.diagonal), self._own, K)
-        self._columns = None
+        self._columns = rows.columns(self._own)
         self._free = np.empty(0, np.int64)
 
     def exchange(self, dual: Dual, chosen: Array) -> bool:
@@ -91,13 +91,13 @@ class Sweep:
         self._own[places] = dual.points[fresh]
         known = np.flatnonzero(s.slots >= 0)
         if len(places):
-            self._columns = None
-            s_columns = self._rows.columns(self._own[places])
+            self._columns = self._rows.columns(self._own)
+            fresh_columns = self._rows.columns(self._own[places])
             for start in range(0, len(known), SWEEP_ROWS):
                 check_cancelled()
                 some = known[start : start + SWEEP_ROWS]
                 block = np.empty((len(some), len(places)), s.K.dtype)
-                s_columns(self._own[some], block)
+                fresh_columns(self._own[some], block)
                 s.K[s.slots[some][:, None], places] = block
             self._tiles.diagonal[places] = self._rows.diagonal[self._own[places]]
         self._free = np.setdiff1d(np.arange(s.counts[USED]), s.slots[known])
@@ -133,8 +133,6 @@ class Sweep:
         s = self._state
         wanted = np.sort(s.wanted[: s.counts[WANTED]])
         k = len(wanted)
-        if self._columns is None:
-            self._columns = self._rows.columns(self._own)
         given_up = self._free[:k]
         used = int(s.counts[USED])
         self._free = self._free[k:]
