@@ -92,8 +92,8 @@ def as_kernel(
 def _named(kernel, *values):
     """Return the kernel of a name with the values of ``PARAMETERS`` that it has and that are not None."""
     found = _NAMES[kernel]
-    own = found.get_params(deep=False)
     given = zip(PARAMETERS, values, strict=True)
+    own = found.__match_args__
     return replace(
         found, **{name: value for name, value in given if name in own and value is not None}
     )
