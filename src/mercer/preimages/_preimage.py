@@ -1,8 +1,8 @@
-"""preimage and ray: check the arguments, run a pre-image method, and recompute the distances of its points."""
+"""preimage: check the arguments, run a pre-image method, and recompute the distances of its points."""
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import (
+    Array,
     ArrayLike,
     as_float64,
     check_function,
@@ -21,20 +22,19 @@ from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion, require_symmetric
+from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.linalg.operators import in_float64
-from mercer.preimages.base import Method, PreImage, choose_method
-from mercer.preimages.descent import dense_rows, nearest
+from mercer.preimages.base import Found, Method, PreImage, choose_method
+from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.inverse import Distances, Exact
 from mercer.preimages.learned import Learned
-from mercer.preimages.objective import Quotient, paired_values, quotients, squared_norms
+from mercer.preimages.objective import paired_values, squared_norms
 from mercer.preimages.search import Search
 
-# Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
-_ONE_MINIMUM = 1e-9
 _NAMES = {
     "auto": None,
     "fixed_point": FixedPoint,
@@ -117,15 +117,15 @@ def preimage(
 
 def _among_rows(psi, method, start, callback):
     """Return pre-images among rows of numbers."""
-    psi64 = _checked_psi(psi)
-    method, why = _method_for(psi.kernel, method, _NAMES, Method)
+    psi64 = checked_psi(psi)
+    method, why = method_for(psi.kernel, method, _NAMES, Method)
 
     values = None
     agreed = np.ones(len(psi64), int)
     if start is not None:
-        starts = [_checked_start(psi64, start)]
+        starts = [checked_start(psi64, start)]
     else:
-        values = _own_values(psi64)
+        values = own_values(psi64)
         starts = [
             dense_rows(psi64, rows) for rows in nearest(psi64, values, getattr(method, "starts", 1))
         ]
@@ -143,13 +143,13 @@ def _among_rows(psi, method, start, callback):
     if len(starts) == 1:
         found = find(starts[0])
     else:
-        squares = squared_norms(psi64, values)
-        found, agreed = _best_of(
-            find, starts, lambda z: _distances(psi64, as_float64(z), values), squares
+        slack = ONE_MINIMUM * squared_norms(psi64, values)
+        found, agreed = best_of(
+            find, starts, lambda z: _distances(psi64, as_float64(z), values), slack
         )
     distances = partial(_distances, psi64, as_float64(found.points), values)
     return PreImage(
-        found.points, found.converged, found.n_iter, method, _explain(why, found), agreed, distances
+        found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances
     )
 
 
@@ -181,7 +181,7 @@ def _overflow(kernel, points):
 
 def _distances(psi, z, values):
     """Return |psi_j - phi(z_j)|^2 (m,) for points z; ``values`` = psi(psi.points), or None if they are unknown."""
-    values = _own_values(psi) if values is None else values
+    values = own_values(psi) if values is None else values
     return np.maximum(
         squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0
     )
@@ -211,7 +211,7 @@ def _search(psi, method, start):
             f"start must have {len(psi)} objects, one for each vector, got {len(start)}."
         )
     found = method.find(psi, start)
-    why = _explain("objects are searched among their neighbours", found)
+    why = explain("objects are searched among their neighbours", found)
     distances = partial(
         _distances, psi, psi.kernel.admit(as_objects(found.points), "points"), values
     )
@@ -225,10 +225,10 @@ def with_regression(method: Any, psi: Expansion) -> Any:
     learned = Learned() if isinstance(method, str) and method == "learned" else method
     if not isinstance(learned, Learned) or isinstance(psi.points, Objects):
         return method
-    return learned.fitted(_checked_psi(psi))
+    return learned.fitted(checked_psi(psi))
 
 
-def _checked_psi(psi):
+def checked_psi(psi: Expansion) -> Expansion:
     """Return an expansion over rows of numbers in float64, or raise a TypeError."""
     require_symmetric("psi", psi)
     if psi.kernel.tags.points == "indices":
@@ -251,14 +251,14 @@ def _checked_psi(psi):
     return psi if points.dtype == np.float64 else in_float64(psi)
 
 
-def _own_values(psi):
+def own_values(psi: Expansion) -> Any:
     """Return psi(psi.points), or raise a ValueError if squared distances would overflow."""
     values = psi(psi.points)
     refuse_large("psi(points)", values)
     return values
 
 
-def _checked_start(psi, start):
+def checked_start(psi: Expansion, start: Any) -> Array:
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
     kernel = kernel_of_data(psi.kernel)
     start = kernel.admit(as_rows(start, "start", np.float64), "start")
@@ -272,29 +272,7 @@ def _checked_start(psi, start):
     return start
 
 
-def _best_of(find, starts, measure, squares):
-    """Return the result of lowest measure of each vector among starts (s, m, d), and how many ended there.
-
-    ``measure(points)`` are squared distances (m,) to vectors with the squared norms ``squares`` (m,); of those at one
-    minimum the first counts. ``n_iter`` is that of all starts.
-    """
-    runs = [find(start) for start in starts]
-    heights = np.array([measure(run.points) for run in runs])
-    heights[np.isnan(heights)] = np.inf
-    columns = np.arange(heights.shape[1])
-    lowest = heights <= heights.min(axis=0) + _ONE_MINIMUM * squares
-    best = lowest.argmax(axis=0)
-    found = replace(
-        runs[0],
-        points=np.array([run.points for run in runs])[best, columns],
-        converged=np.array([run.converged for run in runs])[best, columns],
-        n_iter=np.sum([run.n_iter for run in runs], axis=0),
-        reasons=tuple(runs[k].reasons[j] for j, k in enumerate(best)),
-    )
-    return found, np.count_nonzero(lowest, axis=0)
-
-
-def _explain(why, found):
+def explain(why: str, found: Found) -> str:
     """Return a sentence on the method, and the reasons of the points that did not converge with their counts."""
     failures = Counter(
         reason for reason, good in zip(found.reasons, found.converged, strict=True) if not good
@@ -311,7 +289,9 @@ def check_method(name: str, method: Any) -> None:
         choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
-def _method_for(kernel, method, names, protocol):
+def method_for(
+    kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any
+) -> tuple[Any, ...]:
     """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
     if isinstance(method, str) and method == "auto":
         return _automatic(kernel)
@@ -329,129 +309,3 @@ def _automatic(kernel):
     raise TypeError(
         f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'."
     )
-
-
-# --- the multiple of some phi(z) that is nearest to a vector ---------------------------------------------------------
-
-
-_RAY_METHODS = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
-
-
-@dataclass(frozen=True, eq=False)
-class Ray:
-    """One-term reduced sets: points with their multiples, and the distances that remain.
-
-    Attributes
-    ----------
-    points : array (m, d)
-        In the type of the expansion's points.
-    scale : array (m,)
-        <psi_j, phi(z_j)> / k(z_j, z_j), float64: the best multiple, negative where phi(z_j) points away from psi_j.
-    sqdist : array (m,)
-        |psi_j - scale_j phi(z_j)|^2 of the returned points, recomputed in float64.
-    converged : array of bool (m,)
-        Whether the method's criterion was met.
-    n_iter : array of int (m,)
-        Iterations per point.
-    method : FixedPoint or Gradient
-        The method that was used, with all its options.
-    reason : str
-        Why this method was used, and why points did not converge, if some did not.
-    """
-
-    points: np.ndarray
-    scale: np.ndarray
-    sqdist: np.ndarray
-    converged: np.ndarray
-    n_iter: np.ndarray
-    method: FixedPoint | Gradient
-    reason: str
-
-
-@anywhere
-def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") -> Ray:
-    """Return the one-term reduced set of every vector: the multiple b phi(z) that is nearest to it.
-
-    z maximises <psi_j, phi(z)>^2 / k(z, z). The best multiple is b = <psi, phi(z)> / k(z, z), and then
-    |psi - b phi(z)|^2 = |psi|^2 - <psi, phi(z)>^2 / k(z, z).
-
-    Parameters
-    ----------
-    psi : Expansion
-        m vectors over n rows of numbers, dense or sparse; used exactly as given.
-    start : array (m, d), optional
-        Starting points. Default: the points of psi with the largest quotients, as many as ``method.starts``.
-    method : str, FixedPoint or Gradient
-        "auto" is "fixed_point" for radial kernels and "gradient" for others; ``pull`` and ``normalise`` do not apply.
-
-    Returns
-    -------
-    Ray
-        Points, multiples, squared distances recomputed in float64, which points converged, and why the others did not.
-
-    Raises
-    ------
-    TypeError
-        If the points are not rows of numbers, or the method is another record or does not apply to the kernel.
-    ValueError
-        For an unknown string, a ``pull``, or a start of the wrong shape or not finite.
-
-    Notes
-    -----
-    O(n^2 (d + m)) for norms and starts, then O(n d) per iteration and vector. Only steps that raise the quotient are
-    accepted. Under a radial kernel k(z, z) is constant: z is the pre-image of psi or of -psi, whichever is nearer to
-    the start.
-
-    References
-    ----------
-    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
-    methods*, IEEE TNN 10 (1999), section V-A.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.preimages import ray
-    >>> phi = mc.features(mc.Gaussian(1.0), np.array([[0.0, 1.0], [4.0, 4.0]]))
-    >>> answer = ray(phi @ np.array([[0.5], [-3.0]]))
-    >>> answer.points.round(3), answer.scale.round(3)
-    (array([[4., 4.]]), array([-3.]))
-    """
-    psi64 = _checked_psi(psi)
-    method, why = _method_for(psi.kernel, method, _RAY_METHODS, FixedPoint | Gradient)
-    if method.pull:
-        raise ValueError(
-            f"pull = {shown(method.pull)} must be 0: the objective of a ray contains no distance to pull on."
-        )
-    values = _own_values(psi64)
-    squares = squared_norms(psi64, values)
-
-    def multiples(points):
-        inner = paired_values(psi64, points)
-        own = psi.kernel.diag(points)
-        scale = quotients(inner, own)
-        return scale, np.maximum(squares - scale * inner, 0)
-
-    if start is not None:
-        found = _find_ray(psi64, method, _checked_start(psi64, start))
-    else:
-        starts = _largest_quotients(psi64, values, method.starts)
-        find = partial(_find_ray, psi64, method)
-        found, _ = _best_of(find, starts, lambda points: multiples(points)[1], squares)
-    points = found.points.astype(psi.points.dtype)
-    scale, sqdist = multiples(points.astype(np.float64))
-    return Ray(points, scale, sqdist, found.converged, found.n_iter, method, _explain(why, found))
-
-
-def _find_ray(psi, method, start):
-    if isinstance(method, Gradient):
-        return method.minimise(Quotient(psi), psi, start)
-    # steps that only raise <psi, phi(z)>^2 keep the sign that <psi, phi(z)> has at the start
-    sign = np.where(paired_values(psi, start) < 0, -1.0, 1.0)
-    return method.find(psi * sign, start)
-
-
-def _largest_quotients(psi, values, count):
-    """Return for each of some starts the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)."""
-    squares = psi.kernel.diag(psi.points)[:, None]
-    order = np.argsort(-quotients(values**2, squares), axis=0, kind="stable")
-    return [dense_rows(psi, rows) for rows in order[:count]]

@@ -5,7 +5,7 @@ falls. A step rule proposes the trials: fixed-point steps or quasi-Newton direct
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from mercer.preimages.base import Found
 _HALVINGS = 40
 # Largest weight of the distance in input space, whose square times those of distances is a number.
 _LARGEST_PULL = 1e100
+# Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
+ONE_MINIMUM = 1e-9
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,30 @@ class Iterative:
 def row_dot(a: Array, b: Array) -> Array:
     """Return the inner products of the rows of two arrays."""
     return np.einsum("ij,ij->i", a, b)
+
+
+def best_of(
+    find: Callable[[Array], Found], starts: Array, measure: Callable[[Array], Array], slack: Array
+) -> Any:
+    """Return the result of lowest measure of each vector among starts (s, m, d), and how many ended there.
+
+    ``measure(points)`` are the values (m,), equal within ``slack`` (m,), of which the first counts. ``n_iter`` is that
+    of all starts.
+    """
+    runs = [find(start) for start in starts]
+    heights = np.array([measure(run.points) for run in runs])
+    heights[np.isnan(heights)] = np.inf
+    columns = np.arange(heights.shape[1])
+    lowest = heights <= heights.min(axis=0) + slack
+    best = lowest.argmax(axis=0)
+    found = replace(
+        runs[0],
+        points=np.array([run.points for run in runs])[best, columns],
+        converged=np.array([run.converged for run in runs])[best, columns],
+        n_iter=np.sum([run.n_iter for run in runs], axis=0),
+        reasons=tuple(runs[k].reasons[j] for j, k in enumerate(best)),
+    )
+    return found, np.count_nonzero(lowest, axis=0)
 
 
 @dataclass(eq=False)
