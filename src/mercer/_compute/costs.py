@@ -161,6 +161,8 @@ TOGETHER_VARIABLES = 1 << 16
 STEP_WORK = 200_000_000
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
+# Coordinates of points of which a kernel row takes as long as a step.
+COORDINATES_OF_STEP = 32
 # Operations of Newton steps between two checks for interrupts.
 NEWTON_WORK = 5e8
 # Operations of all Newton steps at most.

@@ -79,6 +79,18 @@ def test_pauses_of_a_long_training_change_nothing():
     assert_optimal(dual, found, GAUSSIAN(X), 1e-3, rounding=1e-7)
 
 
+def test_a_long_computation_of_rows_pauses_between_few_steps(listening):
+    # most steps need another row, of many coordinates
+    X = np.random.default_rng(0).standard_normal((1500, 4000)).astype(np.float32)
+    y = np.arange(1500) % 2
+    heard = []
+    with listening(lambda _stage, **numbers: heard.append(numbers)):
+        model = mc.SVC(kernel=mc.Gaussian(1 / 8000), memory="18MB").fit(X, y)
+    assert model.n_iter_ < 10_000
+    assert len(heard) >= 2
+    assert model.certificate_.kkt <= 1e-3
+
+
 @MEMORY
 @pytest.mark.parametrize("kind", ["classifier", "regression", "squared loss"])
 @pytest.mark.parametrize("limit", [1, 50])

@@ -15,6 +15,7 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.costs import (
     AT_ONCE,
+    COORDINATES_OF_STEP,
     KNOWN_VALUE,
     REFINEMENT,
     SMALL_DUAL,
@@ -342,6 +343,15 @@ def _take_steps(points, s, w, part, copies, aim, limit):
             part.held[place] = s.counts[USED] + a
             few[a] = part.places[place]
         s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], few[:count])
+        limit -= count * _steps_of_row(points)
+        if taken >= limit:
+            return taken
+
+
+@compiled
+def _steps_of_row(points):
+    """Return how many steps take as long as a kernel row."""
+    return points.tiles.shape[1] // COORDINATES_OF_STEP
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -378,7 +388,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
 
 @functools.partial(compiled, flags=VECTORS)
 def advance(points, s, goal, gap, limit, copied_share):
-    """Take rounds until the violation is allowed, or about ``limit`` steps are taken; return the status.
+    """Take rounds until the violation is allowed, or for about as long as ``limit`` steps take; return the status.
 
     They also end at a positive ``gap`` of one group. The gap falls about as the violation.
     """
@@ -402,11 +412,13 @@ def advance(points, s, goal, gap, limit, copied_share):
         if taken >= limit:
             return STEPS
         aim = larger(0.5 * tol, share * violation)
+        used = s.counts[USED]
         steps = _take_round(points, s, w, violation, aim, limit - taken, copied_share)
         taken += steps
+        limit -= (s.counts[USED] - used) * _steps_of_row(points)
         if s.counts[WANTED]:
             return ROWS_WANTED
-        if steps == 0:
+        if steps == 0 and s.counts[USED] == used:
             return STALLED
 
 
@@ -630,7 +642,8 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             status = advance(points, s, _finer(s, target, goal), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
-        work -= (s.counts[TAKEN] + 1) * (m + STEP_OVERHEAD)
+        computed = s.counts[USED] - position[HELD]
+        work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
         bias = empty(all_groups, np.float64)
         if status == DONE and goal.operations >= 0:
             measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
