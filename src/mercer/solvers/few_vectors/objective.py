@@ -210,7 +210,9 @@ class Objective:
             slope_B[:, tile.margins.columns] += in_B
             slope_b[tile.margins.columns] += in_b
         slope_C = solve_triangular(L, slope_B / n + 2 * ridge * B, lower=True)
-        slope = joined(_total(slopes) * self._moving / n / steep, slope_C, slope_b / n)
+        slope = np.concatenate(
+            [(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n]
+        )
         return float(_total(values)) / n + ridge * np.sum(B * B), slope, Fit(Z, B, b)
 
     def loss(self, fit: Fit, weight: float) -> Any:

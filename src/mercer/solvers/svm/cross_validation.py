@@ -118,8 +118,8 @@ def cross_validate_kernels(
         if shared is None and isinstance(rows, FusedRows) and kept:
             shared = SharedRows(rows.kernel, rows.points, rows.dtype)
             left = options._replace(budget=options.budget - kept)
-        # the parameters of a kernel may need another type, or other images of the points
-        if shared is not None and shared.dtype == rows.dtype and shared.points is rows.points:
+        # the parameters of a kernel may need another type
+        if shared is not None and shared.dtype == rows.dtype:
             own = rows.kernel
             rows = copy.copy(shared)
             rows.set_kernel(own)

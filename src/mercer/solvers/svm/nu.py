@@ -172,7 +172,7 @@ def _in_margins(duals, found):
         (found.violation, found.margin),
     ):
         values /= margin
-    return certified(found, duals)
+    return certified(replace(found, noise=found.noise / found.margin), duals)
 
 
 def _place(dual, solution):
