@@ -19,7 +19,8 @@ def profile_address(profile, kind, dtype, n_parameters):
     return _compiled_loop(profile, 0, kind, dtype, n_parameters)[1]
 
 
-@functools.lru_cache(maxsize=256)
+# an address is valid as long as its loop lives
+@functools.cache
 def _compiled_loop(profile, order, kind, dtype, n_parameters):
     loop = _loop(profile, order, kind, n_parameters)
     block = np.ones((1, 1), dtype)
