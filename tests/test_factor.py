@@ -10,7 +10,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer.factor import eigenpairs, qr, svd
+from mercer.factor import Wanted, eigenpairs, qr, svd
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((250, 4))
@@ -77,7 +77,7 @@ def test_the_linear_kernel_gives_principal_components():
 def test_residuals_of_digits_meet_the_stated_tolerance():
     digits = load_digits().data
     phi = mc.features(mc.Gaussian("scale").resolve(digits), digits)
-    pairs = eigenpairs(phi, 10)
+    pairs = eigenpairs(phi, Wanted(10))
     assert pairs.residuals.max() <= 1e-13 * len(digits) ** 0.5
 
 
@@ -96,13 +96,13 @@ def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, costs):
 
 @pytest.mark.usefixtures("iterative")
 def test_the_lazy_route_stores_no_matrix():
-    pairs = eigenpairs(PHI, 4, memory="1kB")
+    pairs = eigenpairs(PHI, Wanted(4), memory="1kB")
     assert pairs.converged.all()
     with pytest.raises(
         MemoryError,
         match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB",
     ):
-        eigenpairs(PHI, 100, memory="1kB")
+        eigenpairs(PHI, Wanted(100), memory="1kB")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -246,7 +246,7 @@ def test_no_positive_eigenvalue_at_all_is_a_warning_and_an_error():
         pytest.warns(UserWarning, match=r"lambda_min / lambda_max = -inf"),
         pytest.raises(ValueError, match="variance"),
     ):
-        eigenpairs(phi, None)
+        eigenpairs(phi, Wanted(None))
 
 
 @pytest.mark.torch

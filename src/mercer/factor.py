@@ -120,7 +120,7 @@ def svd(
     """
     require_symmetric("phi", phi)
     check_flag("centre", centre)
-    pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
+    pairs = eigenpairs(phi, Wanted(n), centre, memory=memory, random_state=random_state)
     s = np.sqrt(pairs.values).astype(pairs.vectors.dtype)
     return phi @ (pairs.vectors / s), s
 
@@ -175,21 +175,34 @@ def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Operator:
     return first_that_fits(routes(size, n), budget).run(inner)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """A number of eigenpairs, all for None, its name for the user, and the error where no eigenvalue is positive."""
+
+    n: int | None
+    name: str = "n"
+    message: Callable[[], str] = str
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            # sums and products of a narrow scalar of NumPy would overflow, also in ARPACK, which then leaves its memory
+            object.__setattr__(self, "n", check_integer(self.name, self.n))
+
+
 def eigenpairs(
     phi: Expansion,
-    n: int | None,
+    wanted: Wanted,
     centre: bool = True,
     *,
     weights: Array | None = None,
     inner: Operator | None = None,
-    name: str = "n",
     memory: Memory = "1GB",
     random_state: Seed = None,
 ) -> Eigenpairs:
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
-    Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n, ``inner`` the
-    matrix of `inner_products`. With positive weights w (m,) the matrix is W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w.
+    Parameters, errors and warnings as for ``svd``; ``inner`` is the matrix of `inner_products`. With positive weights
+    w (m,) the matrix is W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w.
     """
     m = len(phi)
     root = None if weights is None else np.sqrt(weights)[:, None]
@@ -200,7 +213,6 @@ def eigenpairs(
             f"{shown(phi.kernel)}, with squared norms up to {norm:.1e}; {_REMEDY}"
         )
 
-    wanted = Wanted(n, name, message)
     inner = inner_products(phi, wanted.n, memory) if inner is None else inner
     norm = float(np.max(as_float64(inner.diagonal())))
     operator = inner
@@ -211,7 +223,7 @@ def eigenpairs(
         norm *= float(weights.max())
     pairs = positive_eigenpairs(
         operator,
-        wanted,
+        replace(wanted, message=message),
         phi.kernel,
         norm=norm,
         memory=memory,
@@ -234,20 +246,6 @@ def eigenpairs(
         # those of repeated vectors
         vectors = vectors * eigh.signs(vectors / root)
     return replace(pairs, vectors=vectors)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A number of eigenpairs, all for None, its name for the user, and the error where no eigenvalue is positive."""
-
-    n: int | None
-    name: str
-    message: Callable[[], str]
-
-    def __post_init__(self) -> None:
-        if self.n is not None:
-            # sums and products of a narrow scalar of NumPy would overflow, also in ARPACK, which then leaves its memory
-            object.__setattr__(self, "n", check_integer(self.name, self.n))
 
 
 def positive_eigenpairs(

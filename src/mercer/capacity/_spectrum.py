@@ -20,7 +20,7 @@ from mercer._common import (
 from mercer.capacity.bound import FIXED_KERNEL, Bound
 from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion, features, mean, require_symmetric, squares
-from mercer.factor import eigenpairs
+from mercer.factor import Wanted, eigenpairs
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
 
@@ -156,7 +156,7 @@ def spectrum(
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
     pairs = eigenpairs(
-        phi, wanted, centre, name="n_values", memory=memory, random_state=random_state
+        phi, Wanted(wanted, "n_values"), centre, memory=memory, random_state=random_state
     )
     values = as_float64(pairs.values)
     vectors = as_float64(pairs.vectors)

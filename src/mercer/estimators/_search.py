@@ -332,7 +332,8 @@ class GridSearch(SupportVectorEstimator):
             else partial(cross_validate_cells, size=self.cells)
         )
         with self._training(problem, tol) as options:
-            for found in solve(kernels, problem.points, duals, folds, Cs / scale, options, gap):
+            own = options._replace(gap=gap)
+            for found in solve(kernels, problem.points, duals, folds, Cs / scale, own):
                 yield [each.in_units(centre, scale) for each in found]
 
     def _tolerance(self, _problem):

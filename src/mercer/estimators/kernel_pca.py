@@ -199,9 +199,7 @@ class KernelPCA(CoordinateTransformer):
         options = {"memory": data.size.budget, "random_state": self.random_state}
         inner = hold(InnerProducts(phi, data.size.budget))
         w = data.weights
-        found = pca.components(
-            phi, self.n_components, self.whiten, self.centre, w, inner=inner, **options
-        )
+        found = pca.components(phi, self.n_components, self.centre, w, inner=inner, **options)
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
         return found, data.size.n if w is None else float(w.sum()), None
@@ -258,18 +256,15 @@ class KernelPCA(CoordinateTransformer):
     def _of_moments(self, found):
         """Return the components of sums over points in the span of landmarks, their number, and the trace error."""
         coordinates, pairs = principal_coordinates(found)
-        n = self.n_components
-        whiten = self.whiten
-        rest = {"n_points": found.n, "total": found.variance}
         self._moments = found
-        return (
-            pca.restricted(coordinates.basis, coordinates.origin, pairs, n, whiten, **rest),
-            found.n,
-            found.trace_error,
+        restricted = pca.restricted(
+            coordinates.basis, coordinates.origin, pairs, self.n_components, total=found.variance
         )
+        return restricted, found.n, found.trace_error
 
     def _store(self, found, points, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
+        found = found.whitened(n) if self.whiten else found
         self.n_samples_: float = n
         self.eigenvalues_: Array = found.pairs.values
         self.residuals_: Array = found.pairs.residuals

@@ -31,7 +31,7 @@ from mercer.expansion import (
     squares,
     with_intercept,
 )
-from mercer.factor import eigenpairs, orthonormalised
+from mercer.factor import Wanted, eigenpairs, orthonormalised
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
@@ -465,7 +465,9 @@ def whole_spectrum(
 ) -> tuple[Array, Array]:
     """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
     require_matrix(len(phi), memory)
-    pairs = eigenpairs(phi, None, centre, weights=weights, memory=memory, random_state=random_state)
+    pairs = eigenpairs(
+        phi, Wanted(None), centre, weights=weights, memory=memory, random_state=random_state
+    )
     # centred twice: division by a small singular value amplifies the rounding errors of the first time
     vectors = (
         pairs.vectors - pairs.vectors.mean(axis=0) if centre and weights is None else pairs.vectors

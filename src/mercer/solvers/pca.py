@@ -16,6 +16,7 @@ from mercer.expansion import Expansion, over_points, squares
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.operators import Operator
 
+_NAME = "n_components"
 # Components that are computed first where a share of the variance is wanted.
 LEAST = 32
 _ASSUMED = f"{LEAST} components; the data decide how many hold the share, and so how much memory"
@@ -33,6 +34,13 @@ class Components:
     intercept: np.ndarray
     mean: Expansion
     total: float
+
+    def whitened(self, n: float) -> Components:
+        """Return them divided by the standard deviations (lambda_k / n)^(1/2) of the scores of n points."""
+        psi = self.expansion
+        scale = np.sqrt(self.pairs.values / n).astype(psi.coef.dtype)
+        whitened = Expansion(psi.kernel, psi.points, psi.coef / scale)
+        return replace(self, expansion=whitened, intercept=self.intercept / scale)
 
 
 def check_components(n: float | None) -> None:
@@ -68,7 +76,6 @@ def _first(m, n):
 def components(
     phi: Expansion,
     n: float | None,
-    whiten: bool = False,
     centre: bool = True,
     weights: Array | None = None,
     *,
@@ -80,8 +87,8 @@ def components(
 
     With positive weights w (m,) that of W^(1/2) H K H' W^(1/2), H = I - 1 w' / sum w, in which a weight is a number of
     repetitions. When not centred H = I and mu = 0. A share n in (0, 1) is that of the trace of HKH which the smallest
-    number of components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k
-    / len(phi))^(1/2), the standard deviation of the scores. ``inner`` are the inner products, from `routes`.
+    number of components holds. u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1. ``inner`` are the inner products,
+    from `routes`.
     """
     m = len(phi)
     dtype = phi.prepared.dtype
@@ -102,11 +109,10 @@ def components(
         "memory": memory,
         "random_state": random_state,
     }
-    options["name"] = "n_components"
     pairs = (
         _holding(phi, n, least, total, options)
         if share
-        else factor.eigenpairs(phi, least, **options)
+        else factor.eigenpairs(phi, factor.Wanted(least, _NAME), **options)
     )
     if not total > 0:
         raise ValueError(
@@ -115,8 +121,6 @@ def components(
         )
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
-    if whiten:
-        scale = scale * (scale / np.sqrt(n_points).astype(dtype))
     coef = (
         pairs.vectors
         if weights is None
@@ -147,7 +151,8 @@ def _holding(phi, share, least, total, options):
             k = m
         else:
             required([route], size, f"n_components = {share}, at least {k} components,")
-        pairs = factor.eigenpairs(phi, None if k == m else k, **options)
+        wanted = factor.Wanted(None if k == m else k, _NAME)
+        pairs = factor.eigenpairs(phi, wanted, **options)
         missing = share * total - float(pairs.values.sum())
         if missing <= 0 or len(pairs.values) < k or k == m:
             return pairs.take(slice(fewest(pairs.values, share, total)))
@@ -164,14 +169,12 @@ def restricted(
     origin: Expansion,
     pairs: Eigenpairs,
     n: float | None,
-    whiten: bool = False,
     *,
-    n_points: float,
     total: float,
 ) -> Components:
     """Return the n leading of the principal axes of projections onto the span of landmarks, as for ``components``.
 
-    ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of n_points projections about their mean ``origin``.
+    ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of projections about their mean ``origin``.
     """
     rank = len(pairs.values)
     if _is_share(n):
@@ -188,9 +191,6 @@ def restricted(
         )
     pairs = pairs.take(slice(n))
     expansion = basis[:, slice(0, n)]
-    if whiten:
-        coef = expansion.coef / np.sqrt(pairs.values / n_points).astype(expansion.coef.dtype)
-        expansion = Expansion(expansion.kernel, expansion.points, coef)
     return Components(pairs, expansion, -origin.inner(expansion)[0], origin, total)
 
 

@@ -107,7 +107,6 @@ def cross_validate_kernels(
     folds: list[Fold],
     Cs: Array,
     options: Options,
-    gap: float = 0.0,
 ) -> Iterator[Any]:
     """Yield what `cross_validate` returns for each of several kernels of one class over the same points."""
     shared = None
@@ -123,7 +122,7 @@ def cross_validate_kernels(
             own = rows.kernel
             rows = copy.copy(shared)
             rows.set_kernel(own)
-        yield cross_validate(rows, duals, folds, Cs, left, gap)
+        yield cross_validate(rows, duals, folds, Cs, left)
 
 
 def cross_validate(
@@ -132,17 +131,16 @@ def cross_validate(
     folds: list[Fold],
     Cs: Array,
     options: Options,
-    gap: float = 0.0,
 ) -> list[FoldSolutions]:
     """Return the solutions of each fold for the bounds of each dual times ascending ``Cs``.
 
-    Solutions end at the tolerance, or at a relative ``gap``. Folds run on all threads if kernel values are stored.
+    Folds run on all threads if kernel values are stored.
     """
     found = [[None] * len(duals) for _ in folds]
 
     def solve(m, dual, known):
         def train(i):
-            found[i][m] = _solve_fold(rows, dual, known, folds[i], Cs, options, gap)
+            found[i][m] = _solve_fold(rows, dual, known, folds[i], Cs, options)
 
         workers = 1
         if known is not None:
@@ -157,11 +155,11 @@ def cross_validate(
     return [FoldSolutions.joined(parts) for parts in found]
 
 
-def _solve_fold(rows, dual, known, fold, Cs, options, gap):
+def _solve_fold(rows, dual, known, fold, Cs, options):
     """Return the solutions of a dual in a fold."""
     times = fold.times[dual.points]
     unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
-    path = solve_path(rows, unit, Cs, options, known, gap)
+    path = solve_path(rows, unit, Cs, options, known)
     coef = path.coef.reshape(len(Cs), -1).T
     images = dual.target[:, None] - path.gradient.reshape(len(Cs), -1).T
     products = _held_out_products(rows, dual.points, fold, coef, images)
@@ -196,7 +194,6 @@ def cross_validate_cells(
     folds: list[Fold],
     Cs: Array,
     options: Options,
-    gap: float = 0.0,
     *,
     size: int,
 ) -> Iterator[Any]:
@@ -238,7 +235,7 @@ def cross_validate_cells(
                 for fold, each in zip(folds, held_out, strict=True)
             ]
             rows = rows_of(kernel, take_points(points, cells[c]), np.inf)
-            parts[c] = cross_validate(rows, own, inner, Cs, limits, gap)
+            parts[c] = cross_validate(rows, own, inner, Cs, limits)
             for i, found in enumerate(parts[c]):
                 values[i][:, held_out[i][c]] = found.values
                 # all cells together would take much memory

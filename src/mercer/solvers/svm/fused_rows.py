@@ -412,15 +412,17 @@ class SparseRows(ScalarRows):
         def scalars(R):
             block = np.empty((len(R), len(J)), self.dtype)
             np.add(self._squares[R, None], squares, out=block)
-            _add_sparse_products(*_arrays(self._X[R]), *other, factor, block)
+            _add_sparse_products(_arrays(self._X[R]), other, factor, block)
             return block
 
         return scalars
 
 
 @compiled
-def _add_sparse_products(starts, places, values, stops, rows, others, factor, out):
+def _add_sparse_products(given, other, factor, out):
     """Add ``factor`` times the inner products of sparse rows, given by rows, with points given by columns."""
+    starts, places, values = given
+    stops, rows, others = other
     for r in range(out.shape[0]):
         to = out[r]
         for a in range(starts[r], starts[r + 1]):

@@ -85,12 +85,15 @@ class Options(NamedTuple):
         Bytes that kernel values may take, copies included.
     callback : SharedCallback, optional
         Called about ten times a second, from any thread; training stops when it returns True.
+    gap : float
+        Relative duality gap at which solutions of a path end too; 0 for none.
     """
 
     tol: float
     max_iter: int = -1
     budget: int = 10**9
     callback: SharedCallback | None = None
+    gap: float = 0.0
 
     def limit(self, n: int) -> int:
         """Return the largest number of steps for n points."""

@@ -65,14 +65,14 @@ def with_known_rows(
 
 
 def solve_path(
-    rows: Rows, unit: Dual, Cs: Array, options: Options, known: KnownRows | None, gap: float = 0.0
+    rows: Rows, unit: Dual, Cs: Array, options: Options, known: KnownRows | None
 ) -> Solution:
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
     coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
-    each other from its neighbour if that is not far away. Solutions from ``known`` rows also end at a ``gap`` relative
-    to the loss of the function 0; without these rows they are solved one by one.
+    each other from its neighbour if that is not far away. Solutions from ``known`` rows also end at the gap of the
+    options, relative to the loss of the function 0; without these rows they are solved one by one.
     """
     n = len(unit.target)
     k = len(Cs)
@@ -96,7 +96,7 @@ def solve_path(
         unit.upper * (unit.target - unit.epsilon), unit.lower * (unit.target + unit.epsilon)
     )
     ratios = np.append(0, Cs[1:] / Cs[:-1])
-    chain = Chain(ratios, gap * float(np.maximum(loss, 0).sum()) * Cs, np.ones(k))
+    chain = Chain(ratios, options.gap * float(np.maximum(loss, 0).sum()) * Cs, np.ones(k))
     limits = Limits.of(options, rows, n)
     goal = Goal(options.tol, coarse=np.inf, operations=-1.0)
     first = limits._replace(goal=goal, max_iter=min(first_steps(n), limits.max_iter))
