@@ -108,8 +108,8 @@ LINES = {
     "mc.hsic_test(X, X, gamma=0.1)": "write mercer.hsic_test(X, Y, kernel_x=mercer.Gaussian(gamma=0.1), "
     "kernel_y=mercer.Gaussian(gamma=0.1)).",
     "mc.svc_path(X, Y, [1.0], kernel='poly', degree=2)": "mercer.Polynomial(degree=2, gamma='scale', coef0=0.0)",
-    "mc.SVR().fit(X, T).predict(X, return_std=True)": "mercer.KernelRidge() has predict(X, return_std=True): without "
-    "return_std write predict(X).",
+    "mc.SVR().fit(X, T).predict(X, return_std=True)": "return_std; mercer.KernelRidge() has "
+    "predict(X, return_std=True)",
     "mc.SVC().fit(X, T)": "write mercer.SVR().",
     "mc.SVCCV().fit(X, T)": "write mercer.SVRCV().",
     "mc.KernelFisher().fit(X, T)": "write mercer.KernelRidge().",
@@ -583,8 +583,32 @@ AGAIN = {
     "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
     "nu=2.5)).",
     "mc.SVC(kernel='matern', sigma=2.0)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale",
-    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, kernel, gamma, degree, "
-    "coef0, ",
+    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, kernel, degree, tol, ",
+    # beside an object its parameters are meant
+    "mc.SVC(kernel=mc.Gaussian(0.5), sigma=2.0)": "write mercer.SVC(kernel=mercer.Gaussian(gamma=1/(2*2.0**2))).",
+    "mc.SVR(kernel=mc.Gaussian(0.5), length_scale=2.0)": "write "
+    "mercer.SVR(kernel=mercer.Gaussian(gamma=1/(2*2.0**2))).",
+    "mc.SVC(kernel=mc.Gaussian(0.5), KernelScale=2.0)": "write mercer.SVC(kernel=mercer.Gaussian(gamma=1/2.0**2)).",
+    "mc.KernelPCA(2, kernel=mc.Laplacian(0.5), sigma=2.0)": "write mercer.KernelPCA(2, "
+    "kernel=mercer.Laplacian(gamma=1/2.0)).",
+    "mc.NuSVC(kernel=mc.Matern(), nu=0.5, sigma=2.0)": "kernel=mercer.Matern(length=2.0, nu=1.5)).",
+    "mc.SVC(kernel=mc.Polynomial(3), order=2, c=1)": "write mercer.SVC(kernel=mercer.Polynomial(degree=2, gamma=1.0, "
+    "coef0=1)).",
+    "mc.SVC(kernel=mc.Gaussian(0.5), gamma=0.1, cost=1)": "or write kernel='rbf', gamma=0.1.",
+    "mc.SVC(kernel=mc.Linear(), sigma=2.0)": "a linear kernel has no parameters: without sigma write "
+    "mercer.SVC(kernel=mercer.Linear()).",
+    "mc.SVC(kernel=mc.Gaussian(0.5) + mc.Linear(), sigma=2.0)": "the parts of a kernel have their own, as in "
+    "mercer.Gaussian(0.1) + mercer.Linear(), in a grid kernel__left__gamma",
+    "mc.KernelRidge(kernel='matern', nu=1.5)": "as smoothness mercer.Matern(length=1.0, nu=1.5)",
+    "mc.Linear(c=2.0)": "write mercer.Linear() + 2.0.",
+    "mc.kernels.Periodic(p=2.0)": "write mercer.kernels.Periodic(period=2.0).",
+    "mc.mmd(X, Z, kernel='rbf')": "as in mercer.mmd(mercer.features(kernel, X), mercer.features(kernel, Z))",
+    "mc.GPRegressor()": "use mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
+    "mc.GPClassifier()": "use mercer.SVCCV(calibration='sigmoid')",
+    "mc.models.GPR()": "use mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')",
+    "mc.Gram(mc.Gaussian(0.5), X).to_numpy()": "use dense()",
+    "mc.save('model.mercer', mc.SVC().fit(X, Y))": "got str of builtins; write mercer.save(model, 'model.mercer')",
+    "mc.SVC(kernel=mc.Precomputed(K)).fit(X, Y)": "must be the square matrix of kernel values",
     "mc.SVC(2.0, C=3.0)": "random_state=None): multiple values for argument 'C'; give those after * by name",
     "mc.PCAL1(2, n_components=3)": "random_state=None): multiple values for argument 'n_components'; give those "
     "after * by name",
@@ -685,6 +709,7 @@ def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(
         "estimator": model,
         "path": tmp_path / "model.c",
         "phi": mc.features(mc.Gaussian(1.0), X),
+        "chi": mc.features(mc.Gaussian(1.0), X[:5]),
         "psi": mc.mean(mc.features(mc.Gaussian(1.0), X)),
         "kernel": mc.Gaussian(1.0),
         "n": 2,

@@ -57,7 +57,8 @@ sigmoid hyperbolic tanh tanhdot: sigmoid
 # The remedy follows "SVC has no parameter nu; ". One with "..." holds what to write; the others say to leave it out.
 REMEDIES = _table("""
 C: SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge has alpha
-nu: NuSVC, NuSVR and OneClassSVM have it; SVDD(C=1 / (nu * n)) leaves at most the share nu of n points outside
+nu: NuSVC, NuSVR and OneClassSVM have it, and as smoothness mercer.Matern(length=1.0, nu=1.5); SVDD(C=1 / (nu * n)) \
+leaves at most the share nu of n points outside
 kernel_params: they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks
 probability: use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV
 cache_size: use memory, which bounds the kernel values that are kept
@@ -82,6 +83,11 @@ _SAID = {_plain(name): remedy for name, remedy in REMEDIES.items()} | _table(
 mmd_test.alpha hsic_test.alpha ksd_test.alpha: compare the pvalue of the result with it
 combine.weights: a sum has given weights, such as 0.3 * mercer.Gaussian(0.5) + 0.7 * mercer.Linear()
 target: fit(X, y) takes it
+Linear.gamma Linear.degree Linear.sigma Linear.length_scale: a linear kernel has no parameters
+Sum.gamma Sum.sigma Sum.length_scale Product.gamma Product.sigma Product.length_scale: the parts of a kernel have \
+their own, as in mercer.Gaussian(0.1) + mercer.Linear(), in a grid kernel__left__gamma
+mmd.kernel mean.kernel sqdist.kernel: mercer.features(kernel, X) has it, as in \
+mercer.mmd(mercer.features(kernel, X), mercer.features(kernel, Z))
 label labels node_label node_labels: fit(X, y) takes labels of points; those of nodes are their attribute 'label' in \
 networkx, or labels of mercer.graphs.Graph
 loss: leave it out; it is the hinge for SVC, squares for KernelRidge
@@ -94,8 +100,8 @@ device gpu_id use_gpu: give arrays on the device, fit(torch.tensor(X, device='cu
 what runs there
 proba: mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
 return_interval: mercer.KernelRidge() has predict_interval(X, confidence=0.9)
-return_std: mercer.SVCCV(calibration='sigmoid') has predict_proba(X) for classes, and for numbers \
-mercer.KernelRidge() has predict(X, return_std=True)
+return_std: mercer.KernelRidge() has predict(X, return_std=True), and for classes \
+mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
 ard: a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scales)), and \
 mercer.learn_scales finds it
 param_distributions: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])
@@ -126,6 +132,7 @@ eps tube insensitivity: epsilon
 bias offset Polynomial.c Sigmoid.c: coef0
 kernel_function kernel_type: kernel
 kernel_degree power order polynomial_order: degree
+Periodic.p: period
 p: length degree
 d: n_components degree
 k n: n_vectors n_components length
@@ -162,6 +169,7 @@ sklearn.preprocessing.StandardScaler(), {})
 Kernel.active_dims: mercer.Mapped({}, numpy.r_[{}])
 Kernel.normalize: mercer.Normalized({})
 Kernel.variance: {1} * {0}
+Linear.c Linear.coef0 Linear.offset Linear.bias: {} + {}
 """,
     _plain,
 )
@@ -300,9 +308,13 @@ def _repaired(function, params):
         name: KERNELS.get(str(value).lower(), value) if "kernel" in name.lower() else value
         for name, value in params.items()
     }
-    known = inspect.signature(function).parameters
-    kernels = [name for name in _KERNELS if name in known]
     kernel = _kernel(params.get("kernel", "rbf"))
+    # beside an object those of kernels given by name are not meant
+    beside = kernel is params.get("kernel")
+    hidden = {*sys.modules["mercer.kernels.shorthand"].PARAMETERS} - params.keys()
+    known = inspect.signature(function).parameters
+    known = {name: known[name] for name in known if not (beside and name in hidden)}
+    kernels = [name for name in _KERNELS if name in known]
     own = [name for name in kernel.__match_args__ if kernels and name not in known]
     kept = {name: value for name, value in params.items() if name in known}
     texts = {}
@@ -410,8 +422,8 @@ DMatrix: arrays, as in mercer.SVC().fit(X, y)
 DTW: mercer.sequences.GlobalAlignment
 DotProduct: mercer.Linear() + sigma_0**2
 ExpSineSquared: mercer.Periodic(period, length)
-GaussianProcessClassifier: mercer.SVCCV(calibration='sigmoid')
-GaussianProcessRegressor GPR GaussianProcess: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
+GaussianProcessClassifier GPClassifier GPC: mercer.SVCCV(calibration='sigmoid')
+GaussianProcessRegressor GPR GPRegressor GaussianProcess: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
 GridSearchCV: mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV
 KPCA: mercer.KernelPCA(n_components, kernel='rbf')
 KMeans: mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')
@@ -453,9 +465,9 @@ stringdot: mercer.strings.Spectrum(length), or Subsequence
 linear_kernel: mercer.Linear()(X, Z)
 rbf_kernel: mercer.Gaussian(gamma)(X, Z)
 decomposition: mercer.KernelPCA, or sklearn.decomposition
-gaussian_process: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor, \
-mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, mercer.Gaussian(1 / (2 * length_scale**2)) for \
-RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel
+gaussian_process models: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood') for GaussianProcessRegressor \
+and GPR, mercer.SVCCV(calibration='sigmoid') for GaussianProcessClassifier, \
+mercer.Gaussian(1 / (2 * length_scale**2)) for RBF, a number for ConstantKernel, alpha of KernelRidge for WhiteKernel
 kernel_approximation: mercer.Nystroem, and for RBFSampler mercer.maps.random_fourier(mercer.Gaussian(gamma), \
 n_features_in, m)
 LSSVM KRR: mercer.KernelRidge
@@ -492,6 +504,7 @@ sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))
 OutlierMixin.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
 model.predict(X)) compares labels of 1 and -1
 Expansion.mean: mercer.mean(phi)
+Gram.to_numpy Gram.toarray Gram.todense Gram.numpy: dense()
 Expansion.preimage: mercer.preimage(phi)
 PreImage.x: points
 """)

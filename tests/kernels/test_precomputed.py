@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import cross_val_predict
 
 import mercer as mc
 from mercer.kernels.base import require_gradient
@@ -166,6 +167,21 @@ def test_a_given_matrix_is_resolved_already():
     assert kernel.resolve(2 * K) is kernel
     assert kernel.unresolved() is None
     assert mc.Precomputed().unresolved() == ("matrix", None)
+
+
+def test_an_estimator_takes_the_matrix_of_its_fit_not_that_of_its_kernel():
+    y = X[:, 0] - X[:, 1]
+    held = mc.KernelRidge(0.1, kernel=mc.Precomputed(K))
+    by_name = mc.KernelRidge(0.1, kernel="precomputed")
+    np.testing.assert_array_equal(
+        cross_val_predict(held, K, y, cv=2), cross_val_predict(by_name, K, y, cv=2)
+    )
+    part = K[3:, 3:]
+    svr = mc.SVR(kernel=mc.Precomputed(K)).fit(part, y[3:])
+    certificate = mc.certify(svr, part, y[3:])
+    assert 0 <= certificate.gap <= 1e-2 * certificate.primal
+    with pytest.raises(ValueError, match="must be the square matrix of kernel values"):
+        held.fit(X, y)
 
 
 def test_asymmetry_is_averaged_and_bounded_by_the_root_of_the_precision():

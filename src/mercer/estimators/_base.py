@@ -261,7 +261,7 @@ class KernelEstimator(Model):
         """Return the kernel and all training points in float64; a precomputed kernel is that of the matrix X."""
         points = widened(self._require_training_rows(X))
         if self.kernel_.tags.points == "indices":
-            return as_kernel(self.kernel).resolve(points), np.arange(count_points(points))
+            return kernel_of(self).resolve(points), np.arange(count_points(points))
         return self.kernel_, points
 
     def _weighted_points(self, X, sample_weight):

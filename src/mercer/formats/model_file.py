@@ -239,8 +239,8 @@ def _last_of(model):
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(
             f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__} of "
-            f"{type(last).__module__}; save the estimator in it, such as best_estimator_, alone or after scalers in a "
-            "pipeline, or mercer.as_expansion(model) of a kernel model of scikit-learn."
+            f"{type(last).__module__}; write mercer.save(model, 'model.mercer'), of a search its best_estimator_, "
+            "alone or after scalers in a pipeline, or mercer.as_expansion(model) of a kernel model of scikit-learn."
         )
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)

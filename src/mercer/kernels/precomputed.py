@@ -23,7 +23,7 @@ class Precomputed(Kernel):
     Parameters
     ----------
     matrix : array (n, n), optional
-        Symmetric; not copied.
+        Symmetric; not copied. Estimators take the matrix that ``fit(K, y)`` gets in its place.
 
     Raises
     ------

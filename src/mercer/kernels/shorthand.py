@@ -101,7 +101,8 @@ def _named(kernel, *values):
 
 def kernel_of(estimator: Any) -> Kernel:
     """Return the kernel of an estimator, or raise if parameters of named kernels are set beside an object."""
-    kernel = estimator.kernel
+    # the matrix of a fit is its X
+    kernel = Precomputed() if isinstance(estimator.kernel, Precomputed) else estimator.kernel
     params = {name: getattr(estimator, name) for name in PARAMETERS}
     if not isinstance(kernel, str):
         for name, value in params.items():
