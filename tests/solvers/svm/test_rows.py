@@ -1,5 +1,7 @@
 """Kernel rows: values of the kernel by every method, in float32 only where its rounding does not matter."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from tests.solvers.svm.rounding import error_of_distances
 
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
+from mercer.solvers.svm.rows import KnownRows
 
 N = 300
 CONTAINERS = pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -262,3 +265,18 @@ def test_a_kernel_of_mapped_points_has_the_coefficients_of_its_inner_kernel_on_t
     np.testing.assert_allclose(
         mapped.decision_function(points), plain.decision_function(images), rtol=1e-10, atol=1e-10
     )
+
+
+def test_a_few_columns_of_known_values_are_read_without_copies_of_whole_rows():
+    K = GAUSSIAN(np.random.default_rng(0).standard_normal((2000, 3)))
+    rows = KnownRows.of(rows_of(mc.Precomputed(K), np.arange(2000), np.inf))
+    J = np.arange(3, 2000, 100)
+    R = np.arange(1, 2000, 7)
+    out = np.empty((len(R), len(J)))
+    write = rows.columns(J)
+    tracemalloc.start()
+    write(R, out)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(out, K[np.ix_(R, J)])
+    assert peak < 5 * out.nbytes

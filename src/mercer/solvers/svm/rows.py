@@ -173,8 +173,9 @@ class KnownRows(Rows):
         chosen = consecutive(J)
 
         def write(R, out):
-            # whole rows are copied faster than single values
-            out[:] = self.values[consecutive(R)][:, chosen]
+            # a few columns are gathered one by one, or whole rows would be copied first
+            places = R if isinstance(chosen, slice) else R[:, None]
+            out[:] = self.values[places, chosen]
 
         return write
 
