@@ -88,6 +88,7 @@ Sum.gamma Sum.sigma Sum.length_scale Product.gamma Product.sigma Product.length_
 their own, as in mercer.Gaussian(0.1) + mercer.Linear(), in a grid kernel__left__gamma
 mmd.kernel mean.kernel sqdist.kernel: mercer.features(kernel, X) has it, as in \
 mercer.mmd(mercer.features(kernel, X), mercer.features(kernel, Z))
+balanced: class_weight='balanced' does this
 label labels node_label node_labels: fit(X, y) takes labels of points; those of nodes are their attribute 'label' in \
 networkx, or labels of mercer.graphs.Graph
 loss: leave it out; it is the hinge for SVC, squares for KernelRidge
@@ -129,6 +130,7 @@ q quantiles tau: quantile
 level coverage: confidence
 contamination outliers outlier_fraction outliers_fraction: nu
 eps tube insensitivity: epsilon
+tolerance TolFun: tol
 bias offset Polynomial.c Sigmoid.c: coef0
 kernel_function kernel_type: kernel
 kernel_degree power order polynomial_order: degree
@@ -423,11 +425,16 @@ DTW: mercer.sequences.GlobalAlignment
 DotProduct: mercer.Linear() + sigma_0**2
 ExpSineSquared: mercer.Periodic(period, length)
 GaussianProcessClassifier GPClassifier GPC: mercer.SVCCV(calibration='sigmoid')
-GaussianProcessRegressor GPR GPRegressor GaussianProcess: mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
+GaussianProcessRegressor GPR GPRegressor GaussianProcess gausspr fitrgp: \
+mercer.KernelRidge(kernel='rbf', tune='marginal_likelihood')
 GridSearchCV: mercer.SVCCV(Cs=10, gammas=5), or sklearn.model_selection.GridSearchCV
 KPCA: mercer.KernelPCA(n_components, kernel='rbf')
 KMeans: mercer.Kernelized(sklearn.cluster.KMeans(3), kernel='rbf')
 Levenshtein: mercer.strings.Subsequence, or Mismatch
+Add AdditiveKernel: a sum of kernels, mercer.Gaussian(0.5) + mercer.Linear()
+Exponentiation: a power of a kernel, mercer.Gaussian(0.5) ** 2
+Exponential AbsoluteExponential: mercer.Matern(length, nu=0.5)
+Cosine: mercer.Normalized(mercer.Linear())
 LinearSVC: mercer.SVC(kernel='linear')
 LinearSVR: mercer.SVR(kernel='linear')
 PCA: mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA
@@ -449,7 +456,7 @@ spectrum: mercer.strings.Spectrum, or mercer.capacity.spectrum for eigenvalues
 patch: mercer.patch_sklearn()
 from_onnx: mercer.load(path) for a file of mercer.save; no model is read from ONNX
 kernel_matrix pairwise_kernels gram_matrix compute_kernel_matrix: a kernel as a function, mercer.Gaussian(gamma)(X, Z)
-median_heuristic: gamma='median', as in mercer.SVC(gamma='median')
+median_heuristic sigest: gamma='median', as in mercer.SVC(gamma='median')
 plot plot_decision_boundary decision_boundary plot_decision_regions: \
 mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
 wl WL graph: mercer.graphs.WeisfeilerLehman, whose points are networkx.Graph(edges) or mercer.graphs.Graph(adjacency)
@@ -475,13 +482,18 @@ metrics pairwise: sklearn.metrics for scores, and kernels as functions, such as 
 rbf_kernel(X, Z, gamma)
 svm: mercer.SVC, mercer.SVR, mercer.NuSVC, mercer.NuSVR, mercer.OneClassSVM, for LinearSVC \
 mercer.SVC(kernel='linear'), for LinearSVR mercer.SVR(kernel='linear')
+svm_predict predict: predict of a fitted model, as in mercer.SVC().fit(X, y).predict(X)
+svm_load_model load_libsvm read_libsvm from_libsvm: mercer.as_expansion(path)
+svm_save_model save_libsvm: mercer.formats.write_libsvm(model, path)
+kqr: mercer.QuantileSVR(quantile=0.5).fit(X, y)
+OCSVM: mercer.OneClassSVM(nu=0.1).fit(X)
 svm_train: mercer.SVC(C=1.0, kernel='rbf', gamma=0.1).fit(X, y)
 KernelLDA KFDA KDA: mercer.KernelFisher
 SupportVectorClassifier SVMClassifier: mercer.SVC
 SupportVectorRegressor SVMRegressor: mercer.SVR
 MKL MultipleKernelLearning: mercer.combine(kernels, X, y)
 HSIC independence_test: mercer.hsic_test(X, Y)
-two_sample_test: mercer.mmd_test(X, Z)
+two_sample_test kmmd: mercer.mmd_test(X, Z)
 """)
 # What to use for names that begin so.
 _BEGINNINGS = _table("""
@@ -499,6 +511,8 @@ KernelPCA.lambdas_ KernelPCA.lambdas: eigenvalues_
 KernelRidge.coef_: dual_coef_, or expansion_
 OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
 RegressorMixin.decision_function: predict(X)
+RegressorMixin.predict_proba: predict_interval(X) of mercer.KernelRidge or mercer.QuantileSVR, or \
+predict(X, return_std=True) of mercer.KernelRidge
 TransformerMixin.predict: transform, and an estimator after it, as in \
 sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))
 OutlierMixin.score: score_samples(X); a fit has no labels, but sklearn.metrics.accuracy_score(y, \
