@@ -879,6 +879,23 @@ def test_a_call_that_leaves_out_an_argument_of_unknown_meaning_says_so():
         mc.SVC(colour="red", C=2.0)
 
 
+@pytest.mark.parametrize(
+    ("line", "kernel"),
+    [
+        ("mc.SVC(kernel=mc.Gaussian(1.0), sigma=2.0)", mc.Gaussian(0.125)),
+        ("mc.SVC(kernel=mc.Polynomial(2), power=3)", mc.Polynomial(3)),
+        ("mc.KernelRidge(kernel=mc.Matern(), length_scale=2.0)", mc.Matern(2.0)),
+        ("mc.SVR(kernel=mc.Sigmoid(0.1), bias=2.0)", mc.Sigmoid(0.1, 2.0)),
+        ("mc.SVC(kernel='laplacian', sigma=2.0)", mc.Laplacian(0.5)),
+    ],
+)
+def test_a_call_that_an_error_writes_has_the_kernel_that_was_meant(line, kernel):
+    with pytest.raises(TypeError) as refused:
+        eval(line)
+    written = str(refused.value).partition(": write ")[2].removesuffix(".")
+    assert eval(written, {"mercer": mc}).fit(X, Y).kernel_ == kernel
+
+
 def test_only_modules_that_mercer_lacks_have_the_error_of_mercer():
     assert importlib.util.find_spec("mercer.capacity") is not None
     with pytest.raises(ModuleNotFoundError, match="names of Mercer are in mercer itself"):
