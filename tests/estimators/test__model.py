@@ -166,6 +166,9 @@ def test_products_with_the_kernel_matrix_run_on_the_device_of_x():
     asked = []
 
     class Told(mc.Gaussian):
+        # the values are those of the profile
+        scalar = "radial"
+
         def evaluate(self, tile):
             asked.append(place_of(tile.Z.container))
             return super().evaluate(tile)
