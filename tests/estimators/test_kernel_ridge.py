@@ -840,6 +840,31 @@ def test_leave_one_out_residuals_for_several_alphas_know_weights_and_free_terms(
     np.testing.assert_allclose(model.leave_one_out([0.2], rows)[0], expected, atol=1e-9)
 
 
+def test_leave_one_out_residuals_with_free_terms_are_exact_for_rows_in_float32(sample):
+    X = (100 * sample[0]).astype(np.float32)
+    model = KernelRidge(10.0, kernel=mc.kernels.ThinPlate(), free="linear")
+    found = clone(model).fit(X, sample[1]).leave_one_out([10.0, 1e3])
+    expected = model.fit(X.astype(float), sample[1]).leave_one_out([10.0, 1e3])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_free_terms_take_no_kernel_values_of_their_own_in_leave_one_out_residuals(sample):
+    X, Y, _, _ = sample
+    sizes = []
+
+    def counted(A, B):
+        sizes.append(len(A) * len(B))
+        return mc.Gaussian(0.3)(A, B)
+
+    taken = []
+    for free in (None, "linear"):
+        model = KernelRidge(0.2, kernel=mc.FunctionKernel(counted), free=free).fit(X, Y)
+        sizes.clear()
+        model.leave_one_out([0.2])
+        taken.append(sum(sizes))
+    assert taken[0] == taken[1] > 0
+
+
 def test_residuals_that_are_rounding_are_refused_where_the_trace_is_zero(sample):
     X = sample[0]
     X = np.vstack([X, X[:1] + 1e-9])

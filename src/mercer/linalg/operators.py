@@ -247,9 +247,15 @@ class Projected(_Derived):
     def __init__(self, operator: Operator, Q: Array) -> None:
         super().__init__(operator)
         self._Q: Array = Q
-        AQ = as_float64(operator @ Q)
-        # H A H = A - T Q' - Q T'
-        self._T: Array = AQ - Q @ (Q.T @ AQ) / 2
+
+    @cached_property
+    def _T(self):
+        return self._half(self._operator)
+
+    def _half(self, A):
+        """Return the columns T (n, q) with H A H = A - T Q' - Q T'."""
+        AQ = as_float64(A @ self._Q)
+        return AQ - self._Q @ (self._Q.T @ AQ) / 2
 
     def __matmul__(self, V: Array) -> Array:
         return without(self._Q, as_float64(self._operator @ without(self._Q, V)))
@@ -265,7 +271,8 @@ class Projected(_Derived):
     def dense(self) -> Array:
         """Return the matrix in float64, symmetric to the last bit."""
         M = self._operator.dense()
-        outer = self._T @ self._Q.T
+        # its values are computed once, and in float64
+        outer = self._half(M) @ self._Q.T
         M -= outer + outer.T
         return M
 
