@@ -164,14 +164,30 @@ def test_a_function_that_xp_lacks_is_named_with_those_that_it_has():
         Hyperbolic()([[1.0]])
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2), mc.Linear()], ids=str)
-def test_models_use_the_values_that_a_subclass_states_and_no_profile_of_its_base(kernel):
-    class Doubled(type(kernel)):
-        def evaluate(self, tile):
-            return 2 * super().evaluate(tile)
+class Twofold:
+    def evaluate(self, tile):
+        return 2 * super().evaluate(tile)
 
-        def diagonal(self, points):
-            return 2 * super().diagonal(points)
+    def diagonal(self, points):
+        return 2 * super().diagonal(points)
+
+
+@pytest.mark.parametrize("mixed", [False, True], ids=["own", "mixin"])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2), mc.Linear()], ids=str)
+def test_models_use_the_values_that_a_subclass_states_and_no_profile_of_its_base(kernel, mixed):
+    if mixed:
+
+        class Doubled(Twofold, type(kernel)):
+            pass
+
+    else:
+
+        class Doubled(type(kernel)):
+            def evaluate(self, tile):
+                return 2 * super().evaluate(tile)
+
+            def diagonal(self, points):
+                return 2 * super().diagonal(points)
 
     doubled = Doubled(*kernel.get_params().values())
     X = np.random.default_rng(0).normal(size=(30, 3))

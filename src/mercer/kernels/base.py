@@ -187,12 +187,11 @@ class Kernel(ByContent):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         check_class(cls)
-        own = vars(cls).keys()
         # compiled code runs the profile alone, and features are those of the base
-        if cls.scalar and own & PROTOCOL.keys() and own.isdisjoint({"profile", "scalar"}):
+        if cls.scalar and _place(cls, PROTOCOL.keys()) < _place(cls, {"profile", "scalar"}):
             cls.scalar = None
             cls.explicit = False
-        if "__post_init__" in own:
+        if "__post_init__" in vars(cls):
             cls.__post_init__ = _after_numbers(cls.__post_init__)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
@@ -644,6 +643,11 @@ def refuse_infinite(kernel: Kernel, values: Array) -> Array:
         remedy = kernel._overflow_remedy  # noqa: SLF001
         raise ValueError(f"{shown(kernel)} overflows {values.dtype}; {remedy}.")
     return values
+
+
+def _place(cls, names):
+    """Return the place, among a class and its bases, of the first one that states a member of some names."""
+    return next(i for i, each in enumerate(cls.__mro__) if names & vars(each).keys())
 
 
 def finite(method: Callable[[Any, T], Array]) -> Callable[[Any, T], Array]:
