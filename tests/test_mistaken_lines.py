@@ -468,7 +468,7 @@ STRANGE = {
     "mc.SVC().fit('iris.csv')": "got str; give [X] for one text, columns of pandas.read_csv(path) for a file",
     "mc.SVC().fit('y ~ a + b', TABLE)": "X must be a list or an array, with one row or number per point; got str",
     "mc.SVC().fit(data=X, target='label')": "y must be a list or an array, with one row or number per point; got str",
-    "mc.formats.to_c('a.c', mc.SVC().fit(X, Y))": "a path must be that of a LIBSVM text model, and stands after a "
+    "mc.formats.to_c('a.c', mc.SVC().fit(X, Y))": "a path in the place of a model must be that of a LIBSVM text "
     "model",
     "mc.formats.write_libsvm('a.model', mc.SVC().fit(X, Y))": "LIBSVM has no model for str; write_libsvm takes SVC, "
     "NuSVC, SVR, NuSVR",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, shown, warn
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._calibration import fit_calibration
 from mercer.estimators._table import TableModel
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
@@ -19,7 +20,6 @@ from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.quantile_svr import QuantileSVR
 from mercer.estimators.svc import SVC
-from mercer.estimators.svc_cv import fit_calibration
 from mercer.estimators.svr import SVR
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean

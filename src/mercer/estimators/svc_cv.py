@@ -4,96 +4,21 @@ from __future__ import annotations
 
 import functools
 from dataclasses import KW_ONLY, fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
-from sklearn import config_context
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_confidence, shown
+from mercer._common import Array, PointsLike, check_choice, check_confidence, shown
+from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
-from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
+from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
-
-
-def has_probabilities(search: Any) -> bool:
-    """Return True, or raise an AttributeError unless a search fits probabilities; for ``available_if``."""
-    if search.calibration is None or not search.refit:
-        raise AttributeError(
-            f"calibration = {shown(search.calibration)} and refit = {shown(search.refit)} give no probabilities; fit "
-            f"{type(search).__name__}(calibration='sigmoid') with refit=True."
-        )
-    if hasattr(search, "best_index_") and not hasattr(search, "calibrators_"):
-        raise AttributeError(
-            f"{type(search).__name__} was fitted with calibration=None, which gives no probabilities; fit it again."
-        )
-    return True
-
-
-class _GivenValues(ClassifierMixin):
-    """A classifier whose points are their decision values."""
-
-    def fit(self, values: Array, y: Array, sample_weight: ArrayLike | None = None) -> Self:
-        self.classes_ = np.unique(y)
-        return self
-
-    def decision_function(self, values: Array) -> Array:
-        return values
-
-    def predict(self, values: Array) -> Array:
-        # scikit-learn asks for the method, and does not call it
-        return self.decision_function(values)
-
-
-def fit_calibration(
-    method: str, values: Array, y: Array, sample_weight: ArrayLike | None
-) -> list[Array]:
-    """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
-
-    These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between
-    which "isotonic" interpolates.
-    """
-    everything = np.arange(len(y))
-    model = CalibratedClassifierCV(
-        _GivenValues(), method=method, ensemble=False, cv=[(everything, everything)]
-    )
-    with config_context(enable_metadata_routing=False):
-        fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
-    return [curve_of(each) for each in fitted]
-
-
-def curve_of(calibrator: BaseEstimator) -> Array:
-    """Return a fitted sigmoid (2, 1) or isotonic regression (2, k) of scikit-learn as an array."""
-    if hasattr(calibrator, "a_"):
-        return np.array([[calibrator.a_], [calibrator.b_]], np.float64)
-    curve = np.array([calibrator.X_thresholds_, calibrator.y_thresholds_], np.float64)
-    # a single value twice: one column is a sigmoid
-    return np.repeat(curve, 2, axis=1) if curve.shape[1] == 1 else curve
-
-
-def calibrated(curves: list[Array], values: Array) -> Array:
-    """Return the probabilities (n, c) of classes with decision values (n,) or (n, c): one-vs-rest, normalised."""
-    columns = values.reshape(len(values), -1).T
-    found = [_probabilities(curve, column) for curve, column in zip(curves, columns, strict=True)]
-    if len(found) == 1:
-        return np.column_stack([1 - found[0], found[0]])
-    found = np.column_stack(found)
-    total = found.sum(axis=1, keepdims=True)
-    # classes that are all impossible are equally probable
-    return np.divide(found, total, out=np.full_like(found, 1 / found.shape[1]), where=total > 0)
-
-
-def _probabilities(curve, column):
-    return (
-        expit(-(curve[0] * column + curve[1])) if curve.shape[1] == 1 else np.interp(column, *curve)
-    )
 
 
 @storable_estimator

@@ -41,7 +41,7 @@ def text_of(source: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise type(error)(
             error.errno,
-            f"{error.strerror}; a path must be that of a LIBSVM text model, and stands after a model; {_LOADED}",
+            f"{error.strerror}; a path in the place of a model must be that of a LIBSVM text model; {_LOADED}",
             str(source),
         ) from None
     except UnicodeDecodeError:

@@ -21,8 +21,8 @@ from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.points import widened
 from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
+from mercer.estimators._calibration import calibrated, curve_of
 from mercer.estimators._columns import encode
-from mercer.estimators.svc_cv import calibrated, curve_of
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import summands
 from mercer.formats._as_expansion import read
@@ -104,7 +104,7 @@ class Portable:
     per_class : bool
         Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
     curves : list of array (2, k), or None
-        Of calibrated decision values, see `mercer.estimators.svc_cv`.
+        Of calibrated decision values, see `mercer.estimators._calibration`.
     inverse_temperature : float or None
         Of probabilities that are a softmax of the scores, its factor.
     columns : list of Column, or None
