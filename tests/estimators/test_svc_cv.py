@@ -1,6 +1,7 @@
 """SVCCV: the scores of a grid search, at the cost of a few fits."""
 
 import pickle
+import tracemalloc
 import warnings
 from dataclasses import replace
 
@@ -663,3 +664,16 @@ def test_labels_of_probabilities_need_calibration():
         mc.SVCCV(labels="probabilities").fit(X, y)
     with pytest.raises(ValueError, match="labels = 'votes'"):
         mc.SVCCV(labels="votes").fit(X, y)
+
+
+def test_solutions_of_many_classes_are_in_memory_once():
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 40
+    X = rng.normal(size=(2000, 4)) + 2 * rng.normal(size=(40, 4))[y]
+    search = SVCCV(Cs=[1.0, 10.0, 100.0], cv=2, refit=False).fit(X, y)
+    tracemalloc.start()
+    search.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # the values of all pairs of classes for each C, and the coefficients of the folds
+    assert peak < 2.4 * (8 * 3 * len(y) * 780)
