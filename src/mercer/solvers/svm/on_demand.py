@@ -182,6 +182,10 @@ def _add_products(own, tile, k, stop, out):
 def fill_rows(points, wanted, out):
     """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
     wide()
+    terms = points.terms
+    # most kernels are one profile
+    plain = terms.loops.size == 1 and terms.factors[0] == 1 and terms.factors[1] == 0
+    parameters = terms.parameters[0]
     tiles = points.tiles
     squares = points.squares
     scale = points.scale
@@ -209,17 +213,17 @@ def fill_rows(points, wanted, out):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
                 recompute_row(own[r], tile.T, square, other, points.share, factor, part)
-        _evaluate(points.terms, own, tile, out, b * width)
+        if plain:
+            call_loop(terms.loops[0], own, tile, out, b * width, parameters)
+        else:
+            _add_terms(terms, own, tile, out, b * width)
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _evaluate(terms, own, tile, out, start):
-    """Replace the scalars of a tile in columns of ``out`` by kernel values."""
+def _add_terms(terms, own, tile, out, start):
+    """Replace the scalars of a tile in columns of ``out`` by the sum of the terms."""
     small()
     q = terms.loops.size
-    if q == 1 and terms.factors[0] == 1 and terms.factors[1] == 0:
-        call_loop(terms.loops[0], own, tile, out, start, terms.parameters[0])
-        return
     scalars = empty((own.shape[0], tile.shape[1]), out.dtype)
     part = empty((own.shape[0], tile.shape[1]), out.dtype)
     for r in range(own.shape[0]):
