@@ -155,7 +155,7 @@ SWEEP_ROWS = 256
 DIVIDED = 6000
 # Variables of such a cell.
 CELL = 2000
-# Variables that a task solves for at a time: its arrays are a small part of those of all duals.
+# Variables of several duals that are solved for, placed or judged at a time: their arrays are a small part of all.
 TOGETHER_VARIABLES = 1 << 16
 # Work of a compiled call between two checks for interrupts, in steps times variables or entries: 0.1 to 0.3 s.
 STEP_WORK = 200_000_000

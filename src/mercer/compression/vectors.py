@@ -112,6 +112,7 @@ def _distances_to_wider(psi, chi):
     """Return |psi_j - chi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
     d = chi.points.shape[1]
     r = psi.kernel.gamma / chi.kernel.gamma
+    # the logarithm of the squared norm of a wider function
     if d / 2 * np.log(r**2 / (2 * r - 1)) > 300:
         return np.full(len(psi), np.inf)
     width = np.full((len(chi.points), 1), (0.5 / chi.kernel.gamma) ** 0.5)

@@ -22,6 +22,10 @@ from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import sorted_sample
 from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
 
+# Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
+_SAMPLE = 20_000
+_EACH = 10
+
 
 def check_rule_and_number(model: Any) -> None:
     """Raise unless an estimator has the name of a rule, and landmarks that are None, a number, or not a scalar."""
@@ -78,11 +82,6 @@ def has_given_landmarks(model: Any) -> bool:
             f"{shown(model.landmarks)}; give an array, such as some rows of the data, or use fit."
         )
     return True
-
-
-# Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
-_SAMPLE = 20_000
-_EACH = 10
 
 
 @dataclass(frozen=True)

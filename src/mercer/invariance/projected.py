@@ -29,6 +29,8 @@ from mercer.kernels.base import Kernel, Tags, refuse_infinite, require_kernel, s
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5
+# Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
+_RANK = 1e-9
 
 
 @storable_kernel
@@ -172,10 +174,6 @@ def _(kernel: Projected):
         "k less shares of at most 1 of orthonormal directions, of a positive semidefinite kernel k",
         kernel,
     )
-
-
-# Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
-_RANK = 1e-9
 
 
 def tangent_components(

@@ -175,6 +175,7 @@ class Objective:
                 continue
             V = point.products[:, free, m].T
             K = beside_first(point.rows.square(free))
+            # a small share of the mean diagonal: free points may be equal
             K = K + 1e-10 * max(float(np.mean(K.diagonal())), TINY) * np.eye(len(K))
             with threaded_blas(len(K) ** 3 / 3):
                 solved = scipy.linalg.cho_solve(
@@ -214,11 +215,12 @@ def _step(objective, point):
     change = target - point.shares
     gain = float(point.slope @ change)
     length = 1.0
+    # a step is shortened until it gains a share of what the slope promises, or is too short
     while length >= 1e-3:
         shares = point.shares + length * change
+        # smaller ones count as 0
         shares = np.where(shares < 1e-6, 0, shares)
         found = objective(shares / shares.sum(), point.duals)
-        # a share of what the slope promises
         if found.primal <= point.primal + 1e-2 * length * gain and found.primal < point.primal:
             return found
         length /= 3

@@ -21,6 +21,7 @@ def joined(*parts: Array) -> Array:
 
 def reach(start: Array) -> Array:
     """Return how far from 0 numbers may go, of which a line search, as over few rows, leaves the range of float32."""
+    # far beyond what a descent needs, and in range
     return np.full(start.shape, 1e6 * max(1.0, np.abs(start).max()))
 
 

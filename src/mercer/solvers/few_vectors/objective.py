@@ -307,6 +307,7 @@ class Objective:
     def _floor(self, Z):
         """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
         # the smallest: where the kernel grows, the square of k(z, z) overflows for a vector far from all rows
+        # values below this share of it count as 0
         return (1e-9 * float(np.min(self.kernel.diagonal(Points(Z))))) ** 2
 
 
