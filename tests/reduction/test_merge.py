@@ -58,7 +58,7 @@ def test_partners_have_the_smallest_loss_after_many_merges():
         (i, j): _loss(KERNELS[0], pairs.points[rows[[i, j]]], pairs.coef[slots[[i, j]]], pairs.h)
         for i, j in itertools.combinations(range(5), 2)
     }
-    assert len(rows) == pairs.count == 5
+    assert len(rows) == 5
     for i, slot in enumerate(slots):
         least = min(loss for pair, loss in losses.items() if i in pair)
         np.testing.assert_allclose(pairs.least[slot], least, rtol=1e-7)

@@ -7,7 +7,7 @@ import pytest
 
 import mercer as mc
 from mercer.reduction.base import Target
-from mercer.reduction.path import path, sparse_path
+from mercer.reduction.path import Joint, path
 
 TARGET = Target(mc.features(mc.Linear(), np.eye(30)))
 
@@ -71,7 +71,8 @@ def test_the_support_is_the_union_over_the_problems_at_one_penalty():
         def terms(self, coef):
             return 2 * coef
 
-    stages = list(sparse_path(TARGET, [Soft(a), Soft(b)], 0.125, 4))
+    joint = Joint([Soft(a), Soft(b)], 0.125)
+    stages = list(path(TARGET, joint.largest, joint.solve, 4))
     assert [stage.rows.tolist() for stage in stages] == [[0], [0, 3], [0, 3, 1], [0, 3, 1, 2]]
     # the first solution of each problem starts anywhere, the others from the one before
     assert [start is None for start in starts] == [True, True] + [False] * (len(starts) - 2)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from mercer._common import (
     Array,
@@ -20,14 +19,14 @@ from mercer._common import (
 )
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
-from mercer._compute.points import as_rows, take_points
+from mercer._compute.points import as_rows, dense, take_points
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
-from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest
+from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest, over_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.inverse import Distances, Exact
@@ -237,11 +236,7 @@ def checked_psi(psi: Expansion) -> Expansion:
             "numbers."
         )
     points = psi.points
-    if (
-        not (isinstance(points, np.ndarray) or sp.issparse(points))
-        or points.ndim != 2
-        or points.dtype.kind != "f"
-    ):
+    if not over_rows(psi):
         raise TypeError(
             f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; "
             "mercer.reduce(psi[:, j], 1, method='greedy') selects one of these points for vector j."
@@ -262,7 +257,7 @@ def checked_start(psi: Expansion, start: Any) -> Array:
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
     kernel = kernel_of_data(psi.kernel)
     start = kernel.admit(as_rows(start, "start", np.float64), "start")
-    start = start.toarray() if sp.issparse(start) else start
+    start = dense(start)
     refuse_large("start", start)
     expected = (len(psi), without_marks(psi.kernel, psi.points).shape[1])
     if start.shape != expected:

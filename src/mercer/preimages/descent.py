@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer._common import (
     ROUNDING,
@@ -21,6 +22,7 @@ from mercer._common import (
     notify,
     shown,
 )
+from mercer._compute.points import dense
 from mercer.expansion import Expansion
 from mercer.kernels.marked import without_marks
 from mercer.preimages.base import Found
@@ -233,4 +235,16 @@ def nearest(psi: Expansion, values: Array, count: int) -> Array:
 def dense_rows(psi: Expansion, rows: ArrayLike) -> Array:
     """Return some points of an expansion as a dense float64 array."""
     points = without_marks(psi.kernel, psi.prepared.container[rows])
-    return as_float64(points.toarray() if psi.prepared.sparse else points)
+    return as_float64(dense(points))
+
+
+def over_rows(psi: Expansion) -> bool:
+    """Return whether an expansion is over NumPy or sparse rows of numbers."""
+    points = psi.points
+    array = isinstance(points, np.ndarray) or sp.issparse(points)
+    return (
+        array
+        and psi.kernel.tags.points != "indices"
+        and points.ndim == 2
+        and points.dtype.kind == "f"
+    )

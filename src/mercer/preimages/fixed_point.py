@@ -10,6 +10,7 @@ from mercer._common import EPS, TINY, Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
+from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
@@ -144,13 +145,12 @@ class _WeightedMean:
         Q = evaluate_form(self.psi.kernel, tile.sqdist, order=1)
         barrier = self._barrier(tile, W, Q)
         Q *= W
-        X, Z = tile.centred
-        total = Q.sum(axis=1)
+        pulled, total, size = weighted_sums(tile, Q)
         offset = z - self.anchor[columns]
         # minus half the gradient, and the denominator of the weighted mean
-        force = 2 * (total[:, None] * X - Q @ Z) - self.pull * offset
+        force = 2 * pulled - self.pull * offset
         denominator = self.pull - 2 * total
-        weight = self.pull + 2 * np.abs(Q, out=Q).sum(axis=1)
+        weight = self.pull + 2 * size
         value = self.top - 2 * inner + self.pull * row_dot(offset, offset)
         return value, *steps(force, denominator, weight, barrier)
 
@@ -161,6 +161,13 @@ class _WeightedMean:
         touching = tile.sqdist <= self.touching
         Q[touching] = 0
         return self.kink * row_dot(touching, W)
+
+
+def weighted_sums(tile: Tile, Q: Array) -> tuple[Array, Array, Array]:
+    """Return the sums over j of Q_ij (x_i - z_j), of Q_ij, and of its absolute values, which overwrite it."""
+    X, Z = tile.centred
+    total = Q.sum(axis=1)
+    return total[:, None] * X - Q @ Z, total, np.abs(Q, out=Q).sum(axis=1)
 
 
 def steps(force: Array, denominator: Array, weight: Array, barrier: Array) -> tuple[Array, Array]:

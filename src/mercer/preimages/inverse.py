@@ -198,7 +198,10 @@ class Distances:
         squares, inside = _squared_distances(psi, order, np.take_along_axis(values, order, axis=0))
         points = np.empty(start.shape)
         for block in blocks(len(start), len(order) * start.shape[1]):
-            points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
+            rows = dense_rows(psi, order[:, block].T.ravel())
+            points[block] = _place(
+                rows.reshape(-1, len(order), start.shape[1]), squares[:, block].T
+            )
             notify("points", done=block.stop, most=len(start))
         reason = "psi has values at its neighbours that no feature has there"
         return Found(
@@ -224,12 +227,6 @@ def _squared_distances(psi, order, values):
     # |z|^2 is the same for all neighbours
     squares = own[order] - 2 * products
     return squares, inside.all(axis=0) & there & (length >= 0)
-
-
-def _neighbours(psi, order):
-    """Return the neighbours of each vector (m, k, d)."""
-    k, m = order.shape
-    return dense_rows(psi, order.T.ravel()).reshape(m, k, -1)
 
 
 def _place(neighbours, squares):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-import scipy.sparse as sp
 
 from mercer._common import EPS, LARGEST, Array, ArrayLike, check_integer, shown
 from mercer._compute import html
@@ -16,6 +15,7 @@ from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.linalg.operators import in_float64
+from mercer.preimages.descent import over_rows
 from mercer.preimages.objective import quotients, squared_norms
 
 
@@ -285,7 +285,7 @@ def require_new_points(method: Any, psi: Expansion) -> None:
     """Raise a TypeError unless new points can be constructed: rows of numbers, and a kernel with a gradient."""
     name = type(method).__name__
     remedy = "use a method that selects points of psi, such as method='greedy'"
-    if not _over_rows(psi):
+    if not over_rows(psi):
         indices = psi.kernel.tags.points == "indices"
         kind = "indices of a given matrix" if indices else f"a {type_name(psi.points)}"
         raise TypeError(
@@ -294,21 +294,9 @@ def require_new_points(method: Any, psi: Expansion) -> None:
     require_gradient(psi.kernel, name, remedy)
 
 
-def _over_rows(psi):
-    """Return whether an expansion is over NumPy or sparse rows of numbers."""
-    points = psi.points
-    array = isinstance(points, np.ndarray) or sp.issparse(points)
-    return (
-        array
-        and psi.kernel.tags.points != "indices"
-        and points.ndim == 2
-        and points.dtype.kind == "f"
-    )
-
-
 def _in_float64(psi):
     """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
-    if psi.kernel.tags.points == "rows" and not _over_rows(psi):
+    if psi.kernel.tags.points == "rows" and not over_rows(psi):
         raise TypeError(
             f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first."
         )

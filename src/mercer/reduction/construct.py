@@ -169,5 +169,4 @@ class _Growth:
             f"the basis of {size} vectors at {n} points",
             "Pivoted(), fewer n_vectors, or a larger memory= of Construct",
         )
-        basis = np.empty((size, n), np.float32)
-        basis[:have], self.basis = self.basis, basis
+        self.basis = np.pad(self.basis, ((0, size - have), (0, 0)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._common import Array, check_positive
 from mercer.reduction.base import Target
-from mercer.reduction.path import SparsePath, growing, solution_at
+from mercer.reduction.path import Joint, SparsePath, growing
 from mercer.reduction.row_sparse import RowSparse, point_weights
 
 
@@ -75,7 +75,7 @@ class L1(SparsePath):
             yield from super().find(target, n_vectors, tol)
             return
         problems = self.problems(self.matrix(target), target.coef)
-        terms = solution_at(problems, float(self.penalty), self.gap)
+        terms = Joint(problems, self.gap).solve_at(float(self.penalty))
         if not terms.any():
             terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
         yield from growing(target, np.empty(0, np.intp), terms)

@@ -87,10 +87,11 @@ class Merge:
         sets = []
         wanted = n_vectors
         while True:
-            if pairs.count <= wanted:
-                sets.append(pairs.remaining())
-                wanted = int(_RATIO * pairs.count)
-            if pairs.count == 1:
+            left = pairs.remaining()
+            if len(left) <= wanted:
+                sets.append(left)
+                wanted = int(_RATIO * len(left))
+            if len(left) == 1:
                 break
             pairs.merge()
         for rows in reversed(sets):
@@ -115,8 +116,8 @@ class _Pairs:
         # the point in each slot, and whether the slot is in use
         self.slots = np.arange(n)
         self.alive = np.ones(n, bool)
-        # the number of slots in use, and of points so far
-        self.count = self.used = n
+        # the number of points so far
+        self.used = n
         self.loss = np.empty((n, n))
         # temporary arrays stay in cache
         for part in cut(n, max(1, TILE // (8 * n))):
@@ -145,7 +146,6 @@ class _Pairs:
         self.sqdist[i] = self.sqdist[:, i] = moved
         self.slots[i] = self.used
         self.used = self.used + 1
-        self.count = self.count - 1
         self.alive[j] = False
         self.least[j] = np.inf
         self.loss[j] = self.loss[:, j] = np.inf

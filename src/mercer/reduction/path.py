@@ -19,38 +19,30 @@ _STEP = 0.7
 _LAST = 1e-7
 
 
-def sparse_path(
-    target: Target, problems: list[RowSparse], gap: float, n_vectors: int
-) -> Iterator[Any]:
-    """Yield the supports of `RowSparse` problems for decreasing penalties, and sets of every size up to ``n_vectors``.
+class Joint:
+    """Several `RowSparse` problems with one lambda, solved to a relative duality gap; each solution starts the next."""
 
-    The support is the union over the problems, which share one lambda and are solved to a relative duality gap.
-    """
-    coefs = [None] * len(problems)
-    largest = max(problem.largest for problem in problems)
-    yield from path(
-        target, largest, lambda penalty: solution(problems, penalty, gap, coefs), n_vectors
-    )
+    def __init__(self, problems: list[RowSparse], gap: float) -> None:
+        self._problems = problems
+        self._gap = gap
+        self._coefs = [None] * len(problems)
+        self.largest: float = max(problem.largest for problem in problems)
 
+    def solve(self, penalty: float) -> Array:
+        """Return the largest penalty term of each point (n,) over the problems."""
+        terms = []
+        for i, problem in enumerate(self._problems):
+            self._coefs[i] = problem.solve(penalty, self._gap, self._coefs[i]).coef
+            terms.append(problem.terms(self._coefs[i]))
+        return np.max(terms, axis=0)
 
-def solution(problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any]) -> Array:
-    """Return the largest penalty term of each point (n,) over the problems; ``coefs`` is a start, then the solution."""
-    for i, problem in enumerate(problems):
-        coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
-    return np.max(
-        [problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0
-    )
-
-
-def solution_at(problems: list[RowSparse], penalty: float, gap: float) -> Array:
-    """Return the terms (n,) for one penalty, by decreasing penalties; one below the end of the path is its end."""
-    largest = max(problem.largest for problem in problems)
-    coefs = [None] * len(problems)
-    penalty = max(penalty, _LAST * largest)
-    steps = max(1, math.ceil(math.log(max(largest / penalty, 1), 1 / _STEP)))
-    for each in np.geomspace(max(penalty, largest), penalty, steps + 1)[1:]:
-        terms = solution(problems, each, gap, coefs)
-    return terms
+    def solve_at(self, penalty: float) -> Array:
+        """Return the terms (n,) for one penalty, by decreasing penalties; one below the end of the path is its end."""
+        penalty = max(penalty, _LAST * self.largest)
+        steps = max(1, math.ceil(math.log(max(self.largest / penalty, 1), 1 / _STEP)))
+        for each in np.geomspace(max(penalty, self.largest), penalty, steps + 1)[1:]:
+            terms = self.solve(each)
+        return terms
 
 
 def path(
@@ -131,9 +123,8 @@ class SparsePath(Selection):
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the supports along the path."""
-        yield from sparse_path(
-            target, self.problems(self.matrix(target), target.coef), self.gap, n_vectors
-        )
+        joint = Joint(self.problems(self.matrix(target), target.coef), self.gap)
+        yield from path(target, joint.largest, joint.solve, n_vectors)
 
     def matrix(self, target: Target) -> Array:
         """Return the Gram matrix in float64."""

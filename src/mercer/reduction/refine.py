@@ -10,7 +10,7 @@ import scipy.optimize
 
 from mercer._common import TINY, Array, check_fraction, check_integer
 from mercer._compute import pick_backend
-from mercer._compute.points import Points, take_points
+from mercer._compute.points import Points, dense, take_points
 from mercer.expansion import Expansion
 from mercer.linalg.cholesky import RIDGE
 from mercer.preimages.objective import spread
@@ -94,8 +94,7 @@ class Refine(Refinement):
 
     def _refined(self, target, trace):
         stage = trace.stages[-1]
-        points = take_points(stage.points, stage.rows)
-        points = points.toarray() if hasattr(points, "toarray") else points
+        points = dense(take_points(stage.points, stage.rows))
         scale = spread(target.psi) / term_sizes(target, points)
         bounds = (
             (np.zeros(points.shape), np.full(points.shape, np.inf))

@@ -10,7 +10,7 @@ from mercer._compute.points import Points
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form
-from mercer.preimages.fixed_point import steps
+from mercer.preimages.fixed_point import steps, weighted_sums
 from mercer.preimages.objective import quotients, spread
 
 
@@ -87,18 +87,13 @@ class ResidualMean(Residual):
         parts = self._tiles(Points(z))
         inner = self._inner(parts)
         values = np.einsum("ij,ij->i", inner, inner)
-        force = np.zeros(z.shape)
-        denominator = np.zeros(len(z))
-        weight = np.zeros(len(z))
+        sums = []
         for tile, coef in parts:
             Q = evaluate_form(self.kernel, tile.sqdist, order=1)
             Q *= inner @ coef.T
-            X, Z = tile.centred
-            total = Q.sum(axis=1)
-            force += total[:, None] * X - Q @ Z
-            denominator -= total
-            weight += np.abs(Q, out=Q).sum(axis=1)
-        step, valid = steps(force, denominator, weight, np.zeros(len(z)))
+            sums.append(weighted_sums(tile, Q))
+        force, total, weight = map(sum, zip(*sums, strict=True))
+        step, valid = steps(force, -total, weight, np.zeros(len(z)))
         top = evaluate_form(self.kernel, np.zeros(1))[0]
         return -values / top, step, valid & (values > ROUNDING * top * self.squares)
 

@@ -1,5 +1,6 @@
 """Row-sparse least squares in feature space: a penalty on the largest coefficient of each point, with a lower bound."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -239,17 +240,11 @@ def _to_change(K, left, B, step, penalties):
         smooth = length * np.einsum("ij,ji->", step, length * down - 2 * left)
         return smooth + penalties @ np.abs(moved).max(axis=1)
 
+    def rises(i):
+        return change(lengths[i]) <= change(lengths[i + 1])
+
     # the objective is convex along the step
-    low = 0
-    high = len(lengths) - 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (
-            (low, middle)
-            if change(lengths[middle]) <= change(lengths[middle + 1])
-            else (middle + 1, high)
-        )
-    length = lengths[low]
+    length = lengths[bisect_left(range(len(lengths) - 1), True, key=rises)]
     if change(length) >= change(0.0):
         return B, True
     found = B + length * step
@@ -367,17 +362,13 @@ def _newton(K, left, B, penalties):
         T = np.flatnonzero(tied[:, j])
         F = np.flatnonzero(~tied[:, j])
         sign = np.sign(part[T, j])
-        across = np.empty((0, len(T)))
-        own = np.empty(0)
-        factor = np.empty((0, 0))
-        if len(F):
-            factor = scipy.linalg.cholesky(
-                K[np.ix_(F, F)] + ridge * np.eye(len(F)), lower=True, check_finite=False
-            )
-            across = scipy.linalg.solve_triangular(
-                factor, K[np.ix_(F, T)] * sign, lower=True, check_finite=False
-            )
-            own = scipy.linalg.solve_triangular(factor, left[j, F], lower=True, check_finite=False)
+        factor = scipy.linalg.cholesky(
+            K[np.ix_(F, F)] + ridge * np.eye(len(F)), lower=True, check_finite=False
+        )
+        across = scipy.linalg.solve_triangular(
+            factor, K[np.ix_(F, T)] * sign, lower=True, check_finite=False
+        )
+        own = scipy.linalg.solve_triangular(factor, left[j, F], lower=True, check_finite=False)
         heights[np.ix_(T, T)] += sign[:, None] * K[np.ix_(T, T)] * sign - across.T @ across
         right[T] += sign * left[j, T] - across.T @ own
         columns.append((T, F, sign, factor, across, own))
@@ -385,9 +376,8 @@ def _newton(K, left, B, penalties):
     step = np.zeros_like(B)
     for j, (T, F, sign, factor, across, own) in enumerate(columns):
         step[rows[T], j] = sign * rise[T]
-        if len(F):
-            own = own - across @ rise[T]
-            step[rows[F], j] = scipy.linalg.solve_triangular(
-                factor, own, lower=True, trans="T", check_finite=False
-            )
+        own = own - across @ rise[T]
+        step[rows[F], j] = scipy.linalg.solve_triangular(
+            factor, own, lower=True, trans="T", check_finite=False
+        )
     return step

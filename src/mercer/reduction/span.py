@@ -109,10 +109,6 @@ class Span:
     def _reserve(self, size):
         have = len(self._L)
         if size > have:
-            size = max(size, 2 * have, 64)
-            L = np.zeros((size, size))
-            Y = np.zeros((size, self._Y.shape[1]))
-            L[:have, :have] = self._L
-            Y[:have] = self._Y
-            self._L = L
-            self._Y = Y
+            more = max(size, 2 * have, 64) - have
+            self._L = np.pad(self._L, (0, more))
+            self._Y = np.pad(self._Y, ((0, more), (0, 0)))

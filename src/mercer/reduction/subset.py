@@ -1,4 +1,4 @@
-"""Shared by reduced set selection: the Gram matrix, its numerical null space, and nested stages."""
+"""Shared by reduced set selection: the Gram matrix, its numerical null space, and its elimination."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,22 +86,6 @@ def independent(K: Array, coef: Array) -> Independent:
     return Independent(part.pivots, np.tril(part.factor[part.pivots]), part.factor.T @ coef)
 
 
-def nested(target: Target, order: Array) -> Iterator[Any]:
-    """Yield the first point of an order, the first two, and so on.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction.base import Target
-    >>> from mercer.reduction.subset import nested
-    >>> target = Target(mc.features(mc.Linear(), np.eye(3)))
-    >>> [stage.rows.tolist() for stage in nested(target, np.array([2, 0]))]
-    [[2], [2, 0]]
-    """
-    for size in range(1, len(order) + 1):
-        yield Stage(target.points, order[:size])
-
-
 @dataclass(frozen=True)
 class Elimination(Selection):
     """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
@@ -114,4 +98,6 @@ class Elimination(Selection):
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
-        yield from nested(target, self.order(basis)[:n_vectors])
+        order = self.order(basis)[:n_vectors]
+        for size in range(1, len(order) + 1):
+            yield Stage(target.points, order[:size])

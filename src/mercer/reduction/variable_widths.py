@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, as_float64, shown
-from mercer._compute.points import take_points
+from mercer._compute.points import dense, take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
@@ -80,7 +80,7 @@ class VariableWidths(Refinement):
         """Return psi over the kernel of the reduced set."""
         if type(psi.kernel) is VariableWidthGaussian:
             return psi
-        points = psi.points.toarray() if hasattr(psi.points, "toarray") else psi.points
+        points = dense(psi.points)
         return Expansion(VariableWidthGaussian(psi.kernel.gamma, points.shape[1]), points, psi.coef)
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
