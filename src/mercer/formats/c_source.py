@@ -50,18 +50,30 @@ void {name}_probabilities(const {real} *x, {real} *out)
     {real} total = 0;
     int j;
     {name}_{values}(x, value);
-{lines}
+{shares}
     for (j = 0; j < {c}; j++)
         total += out[j];
     for (j = 0; j < {c}; j++)
         out[j] = total > 0 ? out[j] / total : 1 / ({real}){c};
 }}"""
+# The lines above for the shares of the classes.
 _SOFTMAX = """\
     {real} largest = value[0];
     for (j = 1; j < {c}; j++)
         largest = fmax{f}(largest, value[j]);
     for (j = 0; j < {c}; j++)
         out[j] = exp{f}({factor} * (value[j] - largest));"""
+_CURVES = """\
+    for (j = 0; j < {q}; j++) {{
+        {read} {real} *curve = {name}_curves + 2 * {k} * j;
+        out[j] = {share};
+    }}"""
+_SIGMOID = "1 / (1 + exp{f}(curve[0] * value[j] + curve[1]))"
+_ISOTONIC = "{name}_place(value[j], curve, curve + {k}, {k})"
+# Two classes have the curve of the second.
+_OF_TWO = """
+    out[1] = out[0];
+    out[0] = 1 - out[1];"""
 _PREDICT = """
 int {name}_predict(const {real} *x)
 {{
@@ -145,8 +157,8 @@ class Source:
         self._f = "f" if self._real == "float" else ""
         self._x = "x" if exported.scaling is None and exported.columns is None else "scaled"
         self._m = len(exported.intercept)
-        # by isotonic regression
-        self._isotonic = [each for each in exported.curves or () if each.shape[1] > 1]
+        # points of each curve, more than one of isotonic regression
+        self._k = 0 if exported.curves is None else exported.curves.shape[2]
         # names that belong to a view end with its number
         self._views = list(enumerate(exported.views.values()))
 
@@ -206,8 +218,8 @@ class Source:
         if exported.columns is not None:
             for name in ("knots", "places"):
                 tables[name] = np.concatenate([getattr(each, name) for each in exported.columns])
-        if self._isotonic:
-            tables["curve_values"], tables["curve_shares"] = np.hstack(self._isotonic)
+        if self._k:
+            tables["curves"] = exported.curves.reshape(-1, self._k)
         tables |= self._coefficients() | {"intercept": exported.intercept}
         return [line for name, values in tables.items() for line in self._table(name, values)]
 
@@ -253,37 +265,24 @@ class Source:
         )
         head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
         function = [head, "{", *_indented(lines), "}"]
-        if self._exported.columns is None and not self._isotonic:
+        if self._exported.columns is None and self._k < 2:
             return function
         return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
 
     def _probabilities(self, names):
         """Return the function that turns decision values into probabilities."""
         exported = self._exported
-        c = len(exported.labels)
+        c = names["c"]
+        names |= {"k": self._k, "read": self._read}
         if exported.curves is None:
-            lines = _SOFTMAX.format(factor=self._number(exported.inverse_temperature), **names)
+            shares = _SOFTMAX.format(factor=self._number(exported.inverse_temperature), **names)
         else:
-            # the only curve of two classes is that of the second
-            first = int(c == 2)
-            lines = [
-                f"out[{first + j}] = {self._calibrated(j)};" for j in range(len(exported.curves))
-            ]
-            lines = "\n".join(_indented(lines + ["out[0] = 1 - out[1];"] * first))
+            share = (_SIGMOID if self._k == 1 else _ISOTONIC).format(**names)
+            shares = _CURVES.format(share=share, q=len(exported.curves), **names)
+        if c == 2:
+            shares += _OF_TWO
         values, width = ("decision", c) if exported.per_class else ("scores", self._m)
-        return _PROBABILITIES.format(values=values, width=width, lines=lines, **names)
-
-    def _calibrated(self, j):
-        """Return the probability for decision value j by its own curve."""
-        curves = self._exported.curves
-        if curves[j].shape[1] > 1:
-            start = sum(each.shape[1] for each in curves[:j])
-            tables = ", ".join(
-                f"{self._prefix}_{name} + {start}" for name in ("curve_values", "curve_shares")
-            )
-            return f"{self._prefix}_place(value[{j}], {tables}, {curves[j].shape[1]})"
-        slope, offset = map(self._number, curves[j][:, 0])
-        return f"1 / (1 + exp{self._f}({slope} * value[{j}] + {offset}))"
+        return _PROBABILITIES.format(values=values, width=width, shares=shares, **names)
 
     def _encoded(self, columns):
         """Return the lines that make the scaled columns of a table."""

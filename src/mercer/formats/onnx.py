@@ -13,7 +13,7 @@ import numpy as np
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.estimators._columns import decode
-from mercer.formats.portable import portable, view_of
+from mercer.formats.portable import of_one_length, portable, view_of
 from mercer.formats.quantised import (
     CODED,
     Bytes,
@@ -320,7 +320,8 @@ class _Graph:
         for (are_numbers, _), places in alike.items():
             own = [columns[j] for j in places]
             raw = self._numbers(X, own) if are_numbers else self._levels(X, own)
-            parts.append(self._interpolated(raw, *_scales(own)))
+            scales = [np.stack([each.knots, each.places]) for each in own]
+            parts.append(self._interpolated(raw, of_one_length(scales)))
         found = self.add("Concat", *parts, axis=1)
         order = np.argsort(np.concatenate(list(alike.values())))
         in_order = (np.diff(order) > 0).all()
@@ -345,8 +346,9 @@ class _Graph:
             found.append(functools.reduce(lambda a, b: self.add("Or", a, b), holds))
         return self.add("Cast", self.add("Concat", *found, axis=1), to=self.number)
 
-    def _interpolated(self, x, knots, places):
-        """Add piecewise linear functions of columns (n, q) with places (q, k) at the knots, and return their name."""
+    def _interpolated(self, x, curves):
+        """Add piecewise linear functions of columns (n, q) with knots and values (q, 2, k), and return their name."""
+        knots, places = np.swapaxes(curves, 0, 1)
         widths = np.diff(knots)
         above = self.add("Sub", self.add("Unsqueeze", x, np.array([2])), knots[:, :-1])
         part = self.add("Min", self.add("Max", above, np.zeros(1)), widths)
@@ -520,27 +522,21 @@ class _Graph:
 
     def _probabilities(self, values):
         """Add the probabilities (n, c) of decision values and return their name."""
-        if self._exported.curves is None:
+        curves = self._exported.curves
+        if curves is None:
             scaled = self.add("Mul", values, np.full((1, 1), self._exported.inverse_temperature))
             return self.add("Softmax", scaled, axis=1)
-        found = [
-            self._calibrated(self.add("Gather", values, np.array([j]), axis=1), curve)
-            for j, curve in enumerate(self._exported.curves)
-        ]
-        if len(found) == 1:
-            return self.add("Concat", self.add("Sub", np.ones((1, 1)), *found), *found, axis=1)
-        found = self.add("Concat", *found, axis=1)
+        if curves.shape[2] > 1:
+            found = self._interpolated(values, curves)
+        else:
+            slope, offset = curves.transpose(1, 2, 0)
+            found = self.add("Sigmoid", self.add("Sub", self.add("Mul", values, -slope), offset))
+        if len(curves) == 1:
+            return self.add("Concat", self.add("Sub", np.ones((1, 1)), found), found, axis=1)
         total = self.add("ReduceSum", found, np.array([1]))
         possible = self.add("Greater", total, np.zeros((1, 1)))
-        equal = np.full((1, 1), 1 / len(self._exported.curves))
+        equal = np.full((1, 1), 1 / len(curves))
         return self.add("Where", possible, self.add("Div", found, total), equal)
-
-    def _calibrated(self, values, curve):
-        """Add the probabilities of one column of decision values (n, 1) and return their name."""
-        if curve.shape[1] > 1:
-            return self._interpolated(values, *curve[:, None])
-        slope, offset = curve[:, :, None]
-        return self.add("Sigmoid", self.add("Sub", self.add("Mul", values, -slope), offset))
 
     # --- votes -------------------------------------------------------------------------------------------------------
 
@@ -566,15 +562,6 @@ class _Graph:
     def _class_sums(self, own):
         """Add the sums over the pairs of each class (n, c) and return their name."""
         return self.add("Transpose", self.add("ReduceSum", own, np.array([1]), keepdims=0))
-
-
-def _scales(columns):
-    """Return the knots and places (q, k) of columns; the last ones of shorter columns are repeated."""
-    most = max(len(each.knots) for each in columns)
-    return (
-        np.stack([np.pad(scale, (0, most - len(scale)), "edge") for scale in scales])
-        for scales in zip(*((each.knots, each.places) for each in columns), strict=True)
-    )
 
 
 @functools.cache

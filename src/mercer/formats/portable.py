@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -103,8 +104,8 @@ class Portable:
         Of the classes; -1 and 1 for outliers and inliers.
     per_class : bool
         Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
-    curves : list of array (2, k), or None
-        Of calibrated decision values, see `mercer.estimators._calibration`.
+    curves : array (q, 2, k) or None
+        Of calibrated decision values, see `mercer.estimators._calibration` and `of_one_length`.
     inverse_temperature : float or None
         Of probabilities that are a softmax of the scores, its factor.
     columns : list of Column, or None
@@ -124,7 +125,7 @@ class Portable:
     answer: str
     labels: list[Any] | None
     per_class: bool = False
-    curves: list[Any] | None = None
+    curves: np.ndarray | None = None
     inverse_temperature: float | None = None
     columns: Any = None
     scaling: tuple[np.ndarray, ...] | None = None
@@ -176,6 +177,21 @@ def products(K: Array, coef: Array, counts: Array | None) -> Array:
     return pair_values(
         np.hstack([K[:, own] @ coef[own] for own in class_slices(counts)]), len(counts)
     )
+
+
+def of_one_length(curves: Sequence[Array]) -> Array:
+    """Return curves (2, k) as one array (q, 2, k); the last points of shorter ones are repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.formats.portable import of_one_length
+    >>> of_one_length([np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[3.0], [4.0]])])[1]
+    array([[3., 3.],
+           [4., 4.]])
+    """
+    most = max(each.shape[1] for each in curves)
+    return np.stack([np.pad(each, [(0, 0), (0, most - each.shape[1])], "edge") for each in curves])
 
 
 def view_of(symbol: Symbol) -> tuple[Any, ...]:
@@ -265,7 +281,7 @@ def portable(model: object, dtype: str) -> Portable:
         columns=columns,
         per_class=rule == "votes"
         and (columns is not None or getattr(model, "decision_function_shape", "ovo") == "ovr"),
-        curves=curves,
+        curves=curves and of_one_length(curves),
         inverse_temperature=temperature,
         scaling=moved and tuple(np.broadcast_to(each, n_features) for each in moved),
     )
