@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -105,17 +105,12 @@ BUILT_IN = {
 _SCALED = ("iris", "wine")
 
 
-@dataclass(frozen=True)
-class Plane:
+class Plane(NamedTuple):
     """Column numbers (2,) or directions (2, d) that map rows to a plane, and the code of the map and of the points."""
 
     A: np.ndarray
     code: str
     points: str
-
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Return the points (n, 2) of rows X (n, d)."""
-        return X[:, self.A] if self.A.ndim == 1 else X @ self.A.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from mercer.cli.explore import recipes
 from mercer.cli.explore.choice import Choice
 from mercer.cli.explore.tables import Table
 from mercer.cli.pictures import Draw
+from mercer.kernels.mapped import map_rows
 from mercer.plot import (
     DecisionBoundaryDisplay,
     ImageGridDisplay,
@@ -55,31 +56,26 @@ class View:
         settings = {"kernel": choice.code, "C": choice.C, "size": choice.size}
         lines = [f"{name} = {value}" for name, value in settings.items() if name in self.parameters]
         plane = self._plane(table, choice)
-        own = {} if plane is None else {"X": plane.points}
-        parts = [
-            _IMPORTS,
-            table.code if plane is None else table.code + plane.code,
-            inspect.getsource(self.recipe),
-        ]
-        call = f"result = {self.recipe.__name__}({', '.join(own.get(name, name) for name in self.parameters)})\n"
-        parts.append("\n".join([*lines, call]))
+        data = table.code
+        arguments = ", ".join(self.parameters)
+        model = 'result["model"]'
+        if plane is not None:
+            data += plane.code
+            arguments = arguments.replace("X", plane.points)
+            model += ".set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)"
+        lines.append(f"result = {self.recipe.__name__}({arguments})")
         if self.downloads:
-            model = 'result["model"]'
-            if plane is not None:
-                parts[-1] += (
-                    f"model = {model}.set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)\n"
-                )
-                model = "model"
             if table.scaler is not None:
-                parts[-1] += "\nfrom sklearn.pipeline import make_pipeline\n\n"
+                lines.append("\nfrom sklearn.pipeline import make_pipeline\n")
                 model = f"make_pipeline(scaler, {model})"
-            parts[-1] += f'mc.save({model}, "model.mercer")\n'
-        return "\n\n".join(parts)
+            lines.append(f'mc.save({model}, "model.mercer")')
+        recipe = inspect.getsource(self.recipe)
+        return "\n\n".join([_IMPORTS, data, recipe, "\n".join(lines)]) + "\n"
 
     def points(self, table: Table, choice: Choice) -> np.ndarray:
         """Return the points of the view: those of the table, or in the plane."""
         plane = self._plane(table, choice)
-        return table.X if plane is None else plane(table.X)
+        return table.X if plane is None else map_rows(plane.A, table.X)
 
     def run(self, table: Table, choice: Choice) -> tuple[Numbers, list[str]]:
         """Return the numbers, and the warnings of the computation as texts."""
@@ -100,11 +96,8 @@ class View:
         model = result["model"]
         plane = self._plane(table, choice)
         if plane is not None:
-            model = (
-                clone(model)
-                .set_params(kernel=mc.Mapped(choice.kernel(), plane.A))
-                .fit(table.X, table.y)
-            )
+            kernel = mc.Mapped(choice.kernel(), plane.A)
+            model = clone(model).set_params(kernel=kernel).fit(table.X, table.y)
         return model if table.scaler is None else make_pipeline(table.scaler, model)
 
     def _plane(self, table, choice):
