@@ -1,6 +1,7 @@
 """Threads: every task once, limits, interrupts, BLAS with one thread, and forks."""
 
 import _thread
+import itertools
 import os
 import subprocess
 import sys
@@ -194,11 +195,12 @@ def test_fits_leave_blas_with_one_thread_and_give_its_threads_back():
 @pytest.mark.parametrize("name", ["compress", "at", "combine", "learn_scales"])
 def test_functions_of_many_short_calls_leave_blas_with_one_thread_too(name, monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 3))
+    library = threads._blas._libraries()[0]
     y, kernel, changes, change = (
         (X[:, 0] > 0).astype(int),
         mercer.Gaussian(0.5),
         [],
-        threads._blas._set,
+        library.set_num_threads,
     )
     model = mercer.SVC(kernel=kernel).fit(X, y)
     small = mercer.compress(model, X, y, n_vectors=6)
@@ -208,12 +210,11 @@ def test_functions_of_many_short_calls_leave_blas_with_one_thread_too(name, monk
         "combine": lambda: mercer.combine([kernel, mercer.Polynomial(2)], X, y, method="svm"),
         "learn_scales": lambda: mercer.learn_scales(kernel, X, y, method="span"),
     }[name]
-    monkeypatch.setattr(
-        threads._blas, "_set", lambda counts: changes.append(max(counts)) or change(counts)
-    )
+    monkeypatch.setattr(library, "set_num_threads", lambda n: changes.append(n) or change(n))
     with threadpoolctl.threadpool_limits(2, user_api="blas"), limit_threads(2):
         call()
-    assert len(changes) <= 4
+    # a library may call its own function once more
+    assert len(list(itertools.groupby(changes))) <= 4
 
 
 def test_a_limit_set_for_blas_is_kept():

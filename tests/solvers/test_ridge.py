@@ -6,6 +6,8 @@ from sklearn.kernel_ridge import KernelRidge as Reference
 
 import mercer as mc
 from mercer.distributed import InMemory
+from mercer.least_squares import solve
+from mercer.linalg.operators import InnerProducts
 from mercer.solvers.ridge import (
     Ridge,
     along,
@@ -16,15 +18,24 @@ from mercer.solvers.ridge import (
     orthonormal_basis,
     over_landmarks,
     posterior,
-    ridge,
     variance,
 )
+from mercer.solvers.ridge import ridge as over_points
 
 rng = np.random.default_rng(0)
 X, NEW, Y = rng.standard_normal((60, 3)), rng.standard_normal((20, 3)), rng.standard_normal((60, 2))
 WEIGHTS = rng.integers(0, 4, 60).astype(float)
 GAUSSIAN = mc.Gaussian(0.4)
 PHI = mc.features(GAUSSIAN, X)
+
+
+def ridge(phi, Y, alpha, weights=None, memory="1GB"):
+    """Return the solution over all points, directly or by steps."""
+
+    def run(inner, targets, alpha, name, random_state):
+        return solve(inner, targets, alpha, name=name, memory=memory, random_state=random_state)
+
+    return over_points(run, InnerProducts(phi, memory), Y, alpha, weights)
 
 
 def restricted(phi, onto, Y, *options, **given):

@@ -76,7 +76,7 @@ def formula(kernel, scalar, X, Z, order=0):
         centre = Z.centre
         # refuses rows with squared distances that overflow
         _, right, right_norms = Z.centred(centre)
-        _, left, left_norms = X.centred(centre)
+        _, left, left_norms = (centre, right, right_norms) if X is Z else X.centred(centre)
         rows = left, right
         norms = left_norms, right_norms
     elif order == 0:

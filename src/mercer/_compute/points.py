@@ -455,14 +455,13 @@ class Points:
     def centre(self) -> Array | None:
         """Mean row in float64, which distances subtract; None for sparse rows."""
         if not self.sparse and "centre" not in self._memo:
-            self._memo["centre"] = self._mean()
+            xp = self.xp
+            self._memo["centre"] = (
+                xp.mean(self.container, axis=0, dtype=xp.float64)
+                if xp is NUMPY
+                else xp.mean(xp.astype(self.container, xp.float64), axis=0)
+            )
         return self._memo.get("centre")
-
-    def _mean(self):
-        xp = self.xp
-        if xp is NUMPY:
-            return xp.mean(self.container, axis=0, dtype=xp.float64)
-        return xp.mean(xp.astype(self.container, xp.float64), axis=0)
 
     @cached_property
     def contiguous(self) -> Array:

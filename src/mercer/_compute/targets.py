@@ -93,7 +93,7 @@ def as_real_targets(y, model):
         raise ValueError(
             f"{model} needs y of numbers, got dtype {kind}; for labels use a classifier, such as SVC."
         ) from None
-    refuse_targets(values)
+    _refuse_nonfinite(values, "y")
     if not values.size:
         raise ValueError(
             f"y must hold a value for each row of X, got shape {values.shape}; {model} needs some."

@@ -247,26 +247,23 @@ class _Blas:
         with self._lock:
             self._open[kind] += change
             one = self._open["tasks"] or (self._open["serial"] and not self._open["threaded"])
-            if one and not self._before:
+            if bool(one) == bool(self._before):
+                return
+            if one:
                 self._before = list(map(_count_of, self._libraries()))
-                self._set([1] * len(self._before))
-            elif not one and self._before:
-                self._set(self._before)
-                self._before = []
-
-    def _set(self, counts):
-        if set(self._before) == {1}:
             # each call takes as long as a pass over a small array
-            return
-        for library, n in zip(self._libraries(), counts, strict=True):
-            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another; other
-            # libraries and older versions of it ignore none
-            release = getattr(library, "clear_controlling_thread", None)
-            if release is not None:
-                release(force=True)
-            library.set_num_threads(n)
-            if release is not None:
-                release(force=True)
+            libraries = [] if set(self._before) == {1} else self._libraries()
+            for library, n in zip(libraries, self._before, strict=False):
+                # threadpoolctl ignores all threads but the one that came first, and blocks may end on another; other
+                # libraries and older versions of it ignore none
+                release = getattr(library, "clear_controlling_thread", None)
+                if release is not None:
+                    release(force=True)
+                library.set_num_threads(1 if one else n)
+                if release is not None:
+                    release(force=True)
+            if not one:
+                self._before = []
 
 
 class _Block:

@@ -153,16 +153,22 @@ class Model(CallbackSupportMixin):
 
 
 def fits(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
-    """Return a method that fits a model anew, see `fitting`, to arrays of any library."""
+    """Return a method that fits a model anew, see `_within`, to arrays of any library."""
     return _within(method, fresh=True)
 
 
 def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
-    """Return a method that adds points to a fit, see `fitting`, of arrays of any library."""
+    """Return a method that adds points to a fit, see `_within`, of arrays of any library."""
     return _within(method, fresh=False)
 
 
 def _within(method, fresh):
+    """Return a method within which a model is open; an error leaves the model as it was.
+
+    Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
+    place. At the end arrays become read-only, and move to the place. A ``fresh`` fit forgets the one before.
+    """
+
     @functools.wraps(method)
     def called(self, *args, **options):
         place = None
@@ -172,7 +178,17 @@ def _within(method, fresh):
             options = moved(options, None)
         before = vars(self)
         try:
-            found = fitting(self, lambda: method(self, *args, **options), place, fresh)
+            device = _open(self, place, fresh)
+            # a context of scikit-learn takes as long as a small solution
+            numpy = (
+                config_context(array_api_dispatch=False)
+                if get_config()["array_api_dispatch"]
+                else nullcontext()
+            )
+            with device, numpy, progress(self), serial_blas:
+                found = method(self, *args, **options)
+            if "_open" not in before:
+                _end(self, place, before)
         except BaseException:
             # one assignment, so that a second Ctrl-C cannot leave half of the attributes
             self.__dict__ = before
@@ -182,12 +198,8 @@ def _within(method, fresh):
     return explained(called)
 
 
-def fitting(model: Model, method: Callable[[], _R], place: Place | None, fresh: bool) -> _R:
-    """Return ``method()``, which fits a model.
-
-    Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
-    place. At the end arrays become read-only, and move to the place. A ``fresh`` fit forgets the one before.
-    """
+def _open(model, place, fresh):
+    """Open a model, and return the context in which its blocks of kernel values are computed at a place."""
     before = state = vars(model)
     if "_hosted" in before or place is not None:
         if not fresh:
@@ -195,26 +207,28 @@ def fitting(model: Model, method: Callable[[], _R], place: Place | None, fresh: 
         state = vars(moved(model, None))
     given = {name: value for name, value in state.items() if not (fresh and name.endswith("_"))}
     model.__dict__ = given | {"_open": True}
-    device = nullcontext() if state is before else computing_on(place)
-    # a context of scikit-learn takes as long as a small solution
-    numpy = (
-        config_context(array_api_dispatch=False)
-        if get_config()["array_api_dispatch"]
-        else nullcontext()
-    )
-    with device, numpy, progress(model), serial_blas:
-        found = method()
-    if "_open" in before:
-        return found
+    return nullcontext() if state is before else computing_on(place)
+
+
+def _end(model, place, before):
+    """Close a fit, and move its arrays to a place.
+
+    Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors.
+    """
     del vars(model)["_open"]
     fitted = _fitted(model)
-    _refuse_nan(model, fitted)
+    gaps = model._with_gaps  # noqa: SLF001 - of this module
+    for name, value in fitted.items():
+        if name not in gaps and _has_nan(value):
+            raise ValueError(
+                f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
+                "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
+            )
     _close(model, fitted)
     if place is not None:
         host = object.__new__(type(model))
         host.__dict__ = vars(model)
         model.__dict__ = _shown_at(place, host, before)
-    return found
 
 
 def prepared(model: Model, key: str, compute: Callable[[], Any]) -> Any:
@@ -318,25 +332,15 @@ def _close(model, fitted):
             _freeze_parts(value)
 
 
-def _refuse_nan(model, fitted):
-    """Raise if a fitted attribute is not a number: comparisons with NaN are false, and pass for small errors."""
-    gaps = model._with_gaps  # noqa: SLF001 - of this module
-    for name, value in fitted.items():
-        for number in vars(value).values() if isinstance(value, Certificate) else (value,):
-            if _has_nan(number) and name not in gaps:
-                raise ValueError(
-                    f"{name} of {type(model).__name__} would be NaN: numbers overflow, such as kernel values of a "
-                    "large degree or of rows far from the origin; scale X (StandardScaler), or give other parameters."
-                )
-
-
 def _has_nan(value):
-    """Whether a value is NaN, or an array of real numbers of which one is."""
+    """Whether a value is NaN, or an array of real numbers or a certificate of which one is."""
     if isinstance(value, np.ndarray):
         # a minimum is NaN if a number is
         return value.dtype.kind == "f" and math.isnan(
             np.minimum.reduce(value, axis=None, initial=0.0)
         )
+    if isinstance(value, Certificate):
+        return any(map(math.isnan, (value.primal, value.dual, value.kkt)))
     return isinstance(value, float) and math.isnan(value)
 
 

@@ -29,7 +29,10 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
     if not reset and are_known(X, vars(model)):
         return X
     if reset and _are_plain(X) and len(X) > 1:
-        return _first_rows(X, model, **options)
+        # what scikit-learn stores
+        vars(model).pop("feature_names_in_", None)
+        model.n_features_in_ = X.shape[1]
+        return X.copy() if options.get("copy") else X
     # scikit-learn reads Dask arrays too, of any size and with warnings
     X = computed(X, "X", getattr(model, "memory", "1GB"))
     refuse_unreadable(X, "X")
@@ -69,13 +72,6 @@ def are_known(X: PointsLike, state: dict[str, Any]) -> bool:
     """Return whether new rows need no change, and have as many columns as those of the fit, which had no names."""
     plain = type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == state.get("n_features_in_")
     return plain and "feature_names_in_" not in state and _are_plain(X)
-
-
-def _first_rows(X, model, copy=False, **_):
-    """Return the rows of a fit, a copy if wanted, and store what scikit-learn does."""
-    vars(model).pop("feature_names_in_", None)
-    model.n_features_in_ = X.shape[1]
-    return X.copy() if copy else X
 
 
 def _refuse_columns(X):

@@ -21,6 +21,7 @@ from mercer.expansion import Expansion, direct_sum, features, summands, values_a
 from mercer.learning import members
 from mercer.learning.members import Fitted, Rows
 from mercer.linalg.generator import generator
+from mercer.linalg.operators import InnerProducts
 from mercer.solvers import ridge
 
 # Most rows that all span a model if ``n_landmarks`` is None, and landmarks of more.
@@ -124,11 +125,13 @@ class TableModel(Model, BaseEstimator):
     def _ridge(self, route, member, columns, rows, budget):
         """Return the expansion of a member fitted to all rows, which have some of the columns."""
         kernel = member.over(columns)
-        given = (features(kernel, rows.X),)
-        if route.name == "landmarks":
-            # the rows are in random order
-            given = InMemory(rows.X), features(kernel, rows.X[: self._spanned(len(rows.X))])
-        return route.run(*given, rows.Y, member.ridge, rows.weights, memory=budget).expansion
+        problem = rows.Y, member.ridge, rows.weights
+        if route.name != "landmarks":
+            products = InnerProducts(features(kernel, rows.X), budget)
+            return route.run(products, *problem).expansion
+        # the rows are in random order
+        onto = features(kernel, rows.X[: self._spanned(len(rows.X))])
+        return route.run(InMemory(rows.X), onto, *problem, memory=budget).expansion
 
     def _spanned(self, n):
         """Return the number of rows that span the model."""

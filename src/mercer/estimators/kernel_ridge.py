@@ -57,7 +57,7 @@ from mercer.learning.tuning import Tuning, check_tune, tune_ridge, tuning_route
 from mercer.least_squares import powers_of_two
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.generator import generator
-from mercer.linalg.operators import in_float64
+from mercer.linalg.operators import InnerProducts, in_float64
 from mercer.solvers import intervals, ridge
 from mercer.solvers._certify import Residuals
 
@@ -221,22 +221,24 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             )
             data = replace(data, phi=features(kernel, phi.points))
 
-        route = required(self._untuned(data.size, alpha), data.size, type(self).__name__)
+        size = data.size
+        found = ridge.routes(size, alpha, chosen_landmarks(self, size))
+        route = required(found, size, type(self).__name__)
         whole = route.name != "landmarks"
-        options = {
-            "weights": weights,
-            "memory": data.size.budget,
-            "random_state": self.random_state,
-        }
         # those of an earlier fit
         vars(self).pop("_free", None)
-        terms = _Terms.of(self.free, data.points, weights)
-        if terms is not None:
-            options["free"] = terms.P
+        points = data.points
+        terms = None if self.free is None else _Terms.of(self.free, points, weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
-        given = (data.phi,) if whole else (data.blocks, landmark_features(self, data.phi, own))
-        found = ridge.for_each_alpha(partial(route.run, *given, **options), targets, alpha)
+        solve = partial(route.run, weights=weights, random_state=self.random_state)
+        if whole:
+            free = None if terms is None else terms.P
+            solve = partial(solve, InnerProducts(data.phi, size.budget), free=free)
+        else:
+            onto = landmark_features(self, data.phi, own)
+            solve = partial(solve, data.blocks, onto, memory=size.budget)
+        found = ridge.for_each_alpha(solve, targets, alpha)
 
         # copies: a model never keeps the arrays of its caller; over landmarks there are no leave-one-out residuals
         kept = targets.copy() if whole else None
@@ -244,13 +246,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         # over landmarks intervals alone need the training points
         spanned = found.values is not None and blocks is None
         self._training = (
-            intervals.Training(data.points, targets.copy(), found.values) if spanned else None
+            intervals.Training(points, targets.copy(), found.values) if spanned else None
         )
         self._store(found, data.phi.kernel, alpha, y.ndim)
         if terms is not None:
-            coef = ridge.free_coefficients(
-                found.expansion, data.phi.points, targets, weights, terms.P
-            )
+            coef = ridge.free_coefficients(found.expansion, points, targets, weights, terms.P)
             dtype = self.intercept_.dtype
             self.intercept_ = terms.intercept(coef).astype(dtype)
             self.free_coef_: Array = terms.slopes(coef).astype(dtype)
@@ -260,21 +260,17 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
-        warn_single_precision(self, data.points, "alpha")
+        warn_single_precision(self, points, "alpha")
         return self
 
     def _routes(self, size):
         ridge.check_alphas(self.alpha)
         tuning = check_tune(self.tune, self.landmarks)
-        found = self._untuned(size, self.alpha)
+        found = ridge.routes(size, self.alpha, chosen_landmarks(self, size))
         if tuning is None:
             return found
         tuned = tuning_route(size, tuning.method)
         return [replace(tuned, work=first_that_fits(found, size.budget).work + tuned.work)]
-
-    def _untuned(self, size, alpha):
-        """Return the routes for given kernel and alpha."""
-        return ridge.routes(size, alpha, chosen_landmarks(self, size))
 
     def _store(self, found, kernel, alpha, n_dim):
         """Store a solution for targets of one or two dimensions as fitted attributes."""
@@ -329,7 +325,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
 
     def _terms(self, points):
         """Return the free terms of the fit at its training points, or None."""
-        return _Terms.of(vars(self).get("_free"), points)
+        free = vars(self).get("_free")
+        return None if free is None else _Terms.of(free, points)
 
     def _free_columns(self, points):
         """Return the free terms of the fit at its training points (n, q) with the constant, or None."""
@@ -767,8 +764,6 @@ class _Terms(NamedTuple):
 
     @classmethod
     def of(cls, free, points, weights=None):
-        if free is None:
-            return None
         named = isinstance(free, str)
         columns = (
             _new_columns(free, points)

@@ -65,7 +65,7 @@ class InnerProducts:
     __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, phi: Any, memory: Memory = "1GB") -> None:
-        self._phi = phi
+        self.vectors: Any = phi
         self._memory = memory
         m = len(phi)
         self.shape: tuple[Any, ...] = (m, m)
@@ -74,22 +74,22 @@ class InnerProducts:
         self.dtype: Any = np.float32 if single and not wide else np.float64
 
     def __matmul__(self, V: Array) -> Array:
-        return self._phi.inner(self._phi @ V)
+        return self.vectors.inner(self.vectors @ V)
 
     def diagonal(self) -> Array:
         """Return the squared norms (m,)."""
-        return self._phi.norms() ** 2
+        return self.vectors.norms() ** 2
 
     def __getitem__(self, index: tuple[Any, ...]) -> Array:
-        rows, columns = (positions(each, len(self._phi)) for each in index)
-        return self._phi[:, rows].inner(self._phi[:, columns])
+        rows, columns = (positions(each, len(self.vectors)) for each in index)
+        return self.vectors[:, rows].inner(self.vectors[:, columns])
 
     def stored(self) -> Operator:
         """Return these inner products in memory, half of them, where this fits the limit and saves kernel values.
 
         Not for coefficients, features, or a matrix that is given.
         """
-        phi = self._phi
+        phi = self.vectors
         lazy = phi.coef is not None or phi.kernel.explicit or phi.kernel.tags.points == "indices"
         needed = count_values(len(phi)) * np.dtype(self.dtype).itemsize
         if lazy or needed > parse_memory(self._memory):
@@ -103,14 +103,14 @@ class InnerProducts:
 
     def dense(self) -> Array:
         """Return the matrix in float64, a new array, symmetric to the last bit."""
-        m = len(self._phi)
+        m = self.shape[0]
         require_memory(
             8 * m * m,
             self._memory,
             f"the matrix of inner products of {m} vectors",
             "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
         )
-        phi = self._phi
+        phi = self.vectors
         if self.dtype == np.float32:
             # a small ridge multiplies the rounding of float32 values
             phi = in_float64(phi)

@@ -6,6 +6,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,9 +41,9 @@ from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import (
     MatrixName,
+    Solved,
     is_rounding,
     powers_of_two,
-    solve,
     warn_if_hidden,
     warn_if_ignored,
 )
@@ -73,26 +74,26 @@ class Ridge:
 
 
 def ridge(
-    phi: Expansion,
+    solve: Callable[..., Solved],
+    products: InnerProducts,
     Y: Array,
     alpha: float,
     weights: Array | None = None,
-    *,
-    memory: Memory = "1GB",
     random_state: Seed = None,
     free: Array | None = None,
 ) -> Ridge:
     r"""Return the vectors that minimise sum_i w_i (<psi, phi_i> - Y_i)^2 + alpha |psi|^2, for each column of Y.
 
+    ``solve`` is the ``run`` of a route of `least_squares.routes`, and ``products`` are those of the phi_i.
+
     psi = Phi S B with (S M S + alpha I) B = S Y, M = Phi'Phi and S^2 = diag(w); alpha = 0 gives the minimum norm. With
     free columns P (n, q) it solves S M S B + alpha B + S P C = S Y, P'S B = 0, by H S M S H and H S Y, where H projects
     onto the complement of S P, so that M may be indefinite outside of it.
     """
-    inner, root, Q = _weighted(phi, weights, memory, free)
+    phi = products.vectors
+    inner, root, Q = _weighted(products, weights, free)
     targets = without(Q, root * Y.reshape(len(Y), -1))
-    solved = solve(
-        inner, targets, alpha, name=MatrixName(phi.kernel), memory=memory, random_state=random_state
-    )
+    solved = solve(inner, targets, alpha, MatrixName(phi.kernel), random_state)
     coef = without(Q, solved.coef)
     return Ridge(phi @ (root * coef).astype(inner.dtype), solved.residual)
 
@@ -127,7 +128,9 @@ def routes(size: Size, alpha: float | Array, chosen: tuple[int, str] | None) -> 
     fits = len(np.unique(alpha))
     if chosen is None:
         found = least_squares.routes(size, not np.min(alpha))
-        return [replace(each, work=each.work * fits, run=ridge) for each in found]
+        return [
+            replace(each, work=each.work * fits, run=partial(ridge, each.run)) for each in found
+        ]
     n = size.n
     (m, rule) = chosen
     direct = landmarks.sums(n, m, landmarks.SYSTEM) * fits
@@ -162,7 +165,7 @@ def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Array, alpha: float 
 
 def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None = None) -> bool:
     """Return whether alpha counts as 0, so that the solution of ``ridge`` uses positive eigenvalues only."""
-    return is_rounding(alpha, _weighted(phi, weights, "1GB")[0])
+    return is_rounding(alpha, _weighted(InnerProducts(phi), weights)[0])
 
 
 def over_landmarks(
@@ -181,7 +184,7 @@ def over_landmarks(
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
     R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20). Steps have none.
     """
-    check_alpha(alpha)
+    check_nonnegative("alpha", alpha)
     m = len(onto)
     name = f"the kernel matrix of {len(onto)} landmarks"
     if restricted_bytes(m) <= parse_memory(memory):
@@ -306,11 +309,11 @@ def posterior(
     R = Phi S L^-T with L L' = S M S + alpha I (Rasmussen and Williams 2006, algorithm 2.1). With free columns
     R = Phi S H L^-T, L L' = H S M S H + alpha I; R R' of its coefficients is a block of the inverse bordered matrix.
     """
-    check_alpha(alpha)
+    check_nonnegative("alpha", alpha)
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
     require_memory(8 * n * n, memory, f"the posterior of {n} points", instead)
-    inner, root, Q = _weighted(phi, weights, memory, free)
+    inner, root, Q = _weighted(InnerProducts(phi, memory), weights, free)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     R = cholesky.Factored(M, MatrixName(phi.kernel)).factor().T
@@ -433,7 +436,7 @@ def loo_path(
     require_memory(
         int(8 * eigh.ALL * n * n), memory, f"all eigenpairs of {n} points", "fewer points"
     )
-    inner, root, Q = _weighted(phi, weights, memory, free)
+    inner, root, Q = _weighted(InnerProducts(phi, memory), weights, free)
     M = inner.dense()
     trace = float(np.trace(M))
     pairs = eigh.dense(M, n)
@@ -482,23 +485,18 @@ def normal_residuals(
     return np.linalg.norm((given - found) / unit, axis=0) / np.where(norms > 0, norms, 1.0)
 
 
-def check_alpha(alpha: float) -> None:
-    """Raise unless alpha is a finite number, at least 0."""
-    check_nonnegative("alpha", alpha)
-
-
 def check_alphas(alpha: float | ArrayLike) -> None:
     """Raise unless alpha is a finite number, at least 0, or an array of them."""
     values = np.asarray(alpha)
     if values.ndim == 0:
-        check_alpha(alpha)
+        check_nonnegative("alpha", alpha)
     elif values.ndim > 1 or not values.size or values.dtype.kind not in "iuf":
         raise TypeError(
             f"alpha = {shown(alpha)} must be a number, or an array of one number for each target."
         )
     else:
-        check_alpha(values.min().item())
-        check_alpha(values.max().item())
+        check_nonnegative("alpha", values.min().item())
+        check_nonnegative("alpha", values.max().item())
 
 
 def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
@@ -515,14 +513,13 @@ def for_targets(alpha: float | Array, n_targets: int) -> float | Array:
     return float(values[0]) if (values == values[0]).all() else values
 
 
-def _weighted(phi, weights, memory, free=None):
+def _weighted(products, weights, free=None):
     """Return the inner products of sqrt(w_i) phi_i, lazy, and the roots of the weights as a column (n, 1).
 
     Free terms (n, q) times the roots are projected out: those, orthonormal, are the third result, None without any.
     """
-    inner = InnerProducts(phi, memory)
-    root = _roots(weights, len(phi))
-    inner = inner if weights is None else Weighted(inner, root[:, 0])
+    root = _roots(weights, products.shape[0])
+    inner = products if weights is None else Weighted(products, root[:, 0])
     if free is None:
         return inner, root, None
     Q = scipy.linalg.orth(root * free)
