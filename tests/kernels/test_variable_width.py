@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from tests.reference.inside import points_of, tile_of
 
 import mercer as mc
 from mercer.testing import check_kernel_implementation
@@ -64,21 +63,22 @@ def test_inner_products_are_integrals_over_frequencies(a, b, x):
 
 
 @pytest.mark.parametrize("d", [1, 4])
-def test_gradients_in_points_and_widths_are_those_of_differences(d, global_random_seed):
+def test_gradients_of_expansions_at_data_are_those_of_differences(d, global_random_seed):
     rng, kernel = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.6, d)
-    X, Z, W = _points(rng, kernel, 4), _points(rng, kernel, 5), rng.normal(size=(4, 5))
-    found = kernel.gradient(tile_of(X, Z), W)
-    own = kernel.diagonal_gradient(points_of(X), W[:, 0])
+    psi = mc.Expansion(kernel, _points(rng, kernel, 5), rng.normal(size=(5, 2)))
+    X = rng.normal(size=(4, d))
+    found = psi.gradient(X)
     step = 1e-6
-    for i in range(4):
-        for k in range(d + 1):
-            up, down = X.copy(), X.copy()
-            up[i, k] += step
-            down[i, k] -= step
-            slope = np.sum(W * (kernel(up, Z) - kernel(down, Z))) / (2 * step)
-            assert found[i, k] == pytest.approx(slope, rel=1e-6, abs=1e-8)
-            slope = W[:, 0] @ (kernel.diag(up) - kernel.diag(down)) / (2 * step)
-            assert own[i, k] == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    for k, shift in enumerate(step * np.eye(d)):
+        slope = (psi(X + shift) - psi(X - shift)) / (2 * step)
+        np.testing.assert_allclose(found[:, :, k], slope, rtol=1e-6, atol=1e-8)
+
+
+def test_points_with_widths_have_no_gradients(global_random_seed):
+    rng, kernel = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.6, 2)
+    X = _points(rng, kernel, 3)
+    with pytest.raises(TypeError, match="VariableWidthGaussian.* has no gradient in its points"):
+        kernel.vjp(X, X, np.ones((3, 3)))
 
 
 def test_it_obeys_the_laws_of_kernels_and_is_proved_definite():

@@ -25,7 +25,15 @@ from mercer.invariance._tangent_features import TangentFeatures, in_float64, tan
 from mercer.invariance._tangents import Transforms, tangents
 from mercer.invariance.invariant_map import check_weight
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, refuse_infinite, require_kernel, storable_kernel
+from mercer.kernels.base import (
+    Kernel,
+    Tags,
+    kernel_class,
+    refuse_infinite,
+    require_kernel,
+    storable_kernel,
+)
+from mercer.kernels.feature_map import Featured
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5
@@ -104,7 +112,8 @@ class Projected(Composite):
         products = _orthonormal_products(self.directions)
         roots = np.sqrt(weights)
         norm = np.linalg.eigvalsh(roots[:, None] * products * roots)[-1]
-        object.__setattr__(self, "_roots", roots / max(1.0, float(norm)) ** 0.5)
+        roots = roots / max(1.0, float(norm)) ** 0.5
+        object.__setattr__(self, "_removed", _Removed(self.directions, roots))
 
     def __repr__(self) -> str:
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
@@ -118,40 +127,41 @@ class Projected(Composite):
         return self.kernel.admit(Kernel.admit(self, points, name), name)
 
     def evaluate(self, tile: Tile) -> Array:
-        left = self._removed(tile.X)
-        # of one array NumPy computes half: exactly symmetric
-        removed = left @ (left if tile.X is tile.Z else self._removed(tile.Z)).T
-        values = self.kernel.evaluate(tile)
-        return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
+        return self._less(self.kernel.evaluate(tile), self._removed.evaluate(tile))
 
     def diagonal(self, points: Points) -> Array:
-        values = self.kernel.diagonal(points)
-        removed = np.square(self._removed(points)).sum(axis=1)
-        return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
+        return self._less(self.kernel.diagonal(points), self._removed.diagonal(points))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        weighted = (W @ self._removed(tile.Z)) * self._roots
-        return self.kernel.gradient(tile, W) - _pulled(self.directions, tile.X.container, weighted)
+        return self.kernel.gradient(tile, W) - self._removed.gradient(tile, W)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        weighted = 2 * w[:, None] * self._removed(points) * self._roots
-        return self.kernel.diagonal_gradient(points, w) - _pulled(
-            self.directions, points.container, weighted
+        removed = self._removed.diagonal_gradient(points, w)
+        return self.kernel.diagonal_gradient(points, w) - removed
+
+    def _less(self, values, removed):
+        return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
+
+
+@kernel_class
+class _Removed(Featured):
+    """Inner products of the features w_j^(1/2) u_j(x), in float64; ``roots`` are w_j^(1/2)."""
+
+    directions: Any
+    roots: np.ndarray
+
+    def _features(self, points):
+        return points.per_point(
+            self, lambda block: self.directions(as_float64(block.container)) * self.roots
         )
 
-    def _removed(self, points):
-        """Return w_j^(1/2) u_j(x) (n, r) in float64, computed once for a block of points."""
-        return points.per_point((self, "removed"), self._compute_removed)
-
-    def _compute_removed(self, points):
-        return self.directions(as_float64(points.container)) * self._roots
-
-
-def _pulled(directions, X, W):
-    """Return the gradient of sum_ij W_ij u_j(x_i) in every x_i."""
-    if isinstance(directions, TangentFeatures):
-        return directions.vjp(X, W)
-    return directions.kernel.vjp(X, directions.points, W @ as_float64(directions.dense_coef().T))
+    def _pull_back(self, G, points):
+        U = self.directions
+        X = points.container
+        W = G * self.roots
+        if isinstance(U, TangentFeatures):
+            return U.vjp(X, W)
+        return U.kernel.vjp(X, U.points, W @ as_float64(U.dense_coef().T))
 
 
 def _orthonormal_products(directions):

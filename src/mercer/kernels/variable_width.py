@@ -56,8 +56,6 @@ class VariableWidthGaussian(Marked):
     """
 
     positive_semidefinite = True
-    # without gradient for users, as steps may leave the widths allowed
-    _tagged = {"differentiable": False}
     _mark = "width"
 
     gamma: float
@@ -95,36 +93,6 @@ class VariableWidthGaussian(Marked):
     def diagonal(self, points: Points) -> Array:
         A = self._relative(self._marks(points))
         return points.xp.exp(self.n_features / 2 * points.xp.log1p((A - 1) ** 2 / (2 * A - 1)))
-
-    def gradient(self, tile: Tile, W: Array) -> Array:
-        xp = tile.xp
-        a = self._marks(tile.X)
-        s, t, _ = self._pairs(tile)
-        Q = W * self.evaluate(tile)
-        X, Z = (self._rows(points).container for points in (tile.X, tile.Z))
-        R = 2 * self.gamma * Q / t
-        in_rows = R @ Z - xp.sum(R, axis=1)[:, None] * X
-        slope = self.n_features / 2 * (1 / self._relative(a)[:, None] - 1 / t) + self.gamma * s / (
-            t * t
-        )
-        in_widths = 4 * self.gamma * a * xp.sum(Q * slope, axis=1)
-        return xp.concat([in_rows, in_widths[:, None]], axis=1)
-
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        a = self._marks(points)
-        A = self._relative(a)
-        slope = (
-            w
-            * self.diagonal(points)
-            * 4
-            * self.gamma
-            * a
-            * self.n_features
-            * (1 / A - 1 / (2 * A - 1))
-        )
-        return points.xp.concat(
-            [points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1
-        )
 
     def _pairs(self, tile):
         """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""
