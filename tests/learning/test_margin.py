@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 import mercer as mc
 from mercer.learning import margin
 from mercer.solvers.svm import Options
+from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 
 def problem(seed, n=60, classes=2):
@@ -21,9 +22,9 @@ def problem(seed, n=60, classes=2):
     return X[order], y[order], [*columns, mc.Gaussian(0.2), mc.Linear()]
 
 
-def objective(X, y, kernels, C, kind=margin.Stored):
+def objective(X, y, kernels, C, memory="1GB"):
     units = [float(1 / (np.mean(k.diag(X)) - np.mean(k(X)))) * k for k in kernels]
-    return margin.Objective(kind(units, X), np.bincount(y), C, Options(1e-6)), units
+    return margin.Objective(margin.Matrices(units, X, memory), np.bincount(y), C, Options(1e-6)), units
 
 
 def value(shares, Ks, y, C):
@@ -88,19 +89,19 @@ def test_slope_and_hessian_are_those_of_differences(shares):
 def test_lazy_matrices_give_the_point_of_stored_ones():
     X, y, kernels = problem(1, n=30)
     points = []
-    for kind in (margin.Stored, margin.Lazy):
-        J, _ = objective(X, y, kernels, 1.0, kind)
+    for memory in ("1GB", "1kB"):
+        J, _ = objective(X, y, kernels, 1.0, memory)
         points.append(margin.margin_weights(J, len(kernels), 1e-5, 100))
     np.testing.assert_allclose(points[0].shares, points[1].shares, atol=1e-4)
     assert points[0].primal == pytest.approx(points[1].primal, rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", [margin.Stored, margin.Lazy])
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["stored", "lazy"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(kind, dtype):
+def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(memory, dtype):
     X, y, _ = problem(3, n=40)
     X, kernels = X.astype(dtype), [mc.Constant(2.0), mc.Gaussian(0.2), 50.0 * mc.Linear()]
-    matrices, W = kind(kernels, X), np.column_stack([y == 0, y == 1])[:, :1] - 0.3
+    matrices, W = margin.Matrices(kernels, X, memory), np.column_stack([y == 0, y == 1])[:, :1] - 0.3
     K = np.stack([kernel(X).astype(float) for kernel in kernels])
     centred = (
         K
@@ -123,8 +124,9 @@ def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(kind, dtype
 
 def test_the_memory_decides_whether_matrices_are_stored():
     X, _, kernels = problem(0)
-    assert isinstance(margin.matrices_of(kernels, X, 8 * 7 * 60**2), margin.Stored)
-    assert isinstance(margin.matrices_of(kernels, X, 8 * 7 * 60**2 - 1), margin.Lazy)
+    shares = np.full(len(kernels), 1 / len(kernels))
+    for memory, kind in ((8 * 7 * 60**2, KnownRows), (8 * 7 * 60**2 - 1, PlainRows)):
+        assert isinstance(margin.Matrices(kernels, X, memory).rows(shares), kind)
 
 
 def test_equal_kernels_have_equal_shares():

@@ -28,7 +28,7 @@ from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.pairwise import check_pairwise
 from mercer.learning.candidates import chosen_shares
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
-from mercer.learning.margin import Objective, margin_weights, matrices_of
+from mercer.learning.margin import Matrices, Objective, margin_weights
 from mercer.learning.weights import aligned_weights, weighted_sum
 from mercer.linalg.convexity import convexity
 from mercer.solvers._certify import Certificate
@@ -297,7 +297,7 @@ def _convexities(kernels, points, memory):
 
 def _objective(kernels, points, codes, C, tol, memory):
     """Return the objective as a function of the shares of kernels scaled to variance 1."""
-    matrices = matrices_of(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
+    matrices = Matrices(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
     # gaps of the machines are up to n C times their violation, and would hide the effect of small steps of the weights
     options = Options(1e-4 * tol, budget=parse_memory(memory))
     return Objective(matrices, np.bincount(codes), C, options)

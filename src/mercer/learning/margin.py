@@ -15,7 +15,7 @@ from mercer._compute.points import count_points, widened
 from mercer._compute.threads import run_on_rows, run_tasks, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.learning.centred import beside_first, variance, variances
+from mercer.learning.centred import beside_first, variance
 from mercer.learning.weights import weighted_sum
 from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
@@ -23,8 +23,8 @@ from mercer.solvers.svm.pairs import Subproblems, subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 
-class Stored:
-    """Matrices in memory, of kernels scaled to variance 1.
+class Matrices:
+    """Matrices of kernels scaled to variance 1, in memory if they and two more fit, otherwise never stored.
 
     Attributes
     ----------
@@ -32,9 +32,11 @@ class Stored:
         Variances of the points in feature space; kernels of variance 0 are left out.
     """
 
-    def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
+    def __init__(self, kernels: Sequence[Kernel], points: Any, memory: Memory) -> None:
+        n = count_points(points)
+        self._stored = 8 * (len(kernels) + 2) * n * n <= parse_memory(memory)
         grams = [Gram(kernel, points, memory=2**62) for kernel in kernels]
-        matrices = [as_float64(gram.dense()) for gram in grams]
+        matrices = [as_float64(gram.dense()) for gram in grams] if self._stored else grams
         self.scales: Array = np.array(
             [variance(gram, K) for gram, K in zip(grams, matrices, strict=True)]
         )
@@ -42,11 +44,14 @@ class Stored:
         self._matrices = [matrices[k] for k in used]
         self._factors = 1 / self.scales[used]
         self._kernels = [kernels[k] for k in used]
-        self._points = widened(points)
+        self._points = points
 
-    def rows(self, shares: Array) -> KnownRows:
+    def rows(self, shares: Array) -> KnownRows | PlainRows:
         """Return the kernel rows of the weighted sum."""
         weights = shares * self._factors
+        kernel = weighted_sum(self._kernels, weights)
+        if not self._stored:
+            return PlainRows(kernel, self._points)
         K = np.zeros(self._matrices[0].shape)
         used = np.flatnonzero(weights)
 
@@ -59,43 +64,22 @@ class Stored:
         # few enough to stay in cache
         run_on_rows(add, len(K), max(1, TILE // K[0].nbytes))
         # these values are the problem, they need not be computed again: their error is 0
-        return KnownRows(weighted_sum(self._kernels, weights), self._points, K)
+        return KnownRows(kernel, widened(self._points), K)
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
         found = np.empty((len(self._matrices), *B.shape))
 
         def multiply(k):
-            found[k] = self._factors[k] * (self._matrices[k] @ B)
+            found[k] = self._factors[k] * as_float64(self._matrices[k] @ B)
 
-        run_tasks(multiply, len(found))
+        if self._stored:
+            run_tasks(multiply, len(found))
+        else:
+            # a matrix that is not stored is multiplied on several threads
+            for k in range(len(found)):
+                multiply(k)
         return found
-
-
-class Lazy:
-    """Matrices that are never stored, of kernels scaled to variance 1; ``scales`` as of `Stored`."""
-
-    def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
-        self.scales: Array = variances(kernels, points)
-        self._kernels = [
-            float(1 / self.scales[k]) * kernels[k] for k in np.flatnonzero(self.scales)
-        ]
-        self._points = points
-
-    def rows(self, shares: Array) -> PlainRows:
-        """Return the kernel rows of the weighted sum."""
-        return PlainRows(weighted_sum(self._kernels, shares), self._points)
-
-    def products(self, B: Array) -> Array:
-        """Return K_k @ B of each kernel (p, n, m)."""
-        return np.stack([as_float64(Gram(kernel, self._points) @ B) for kernel in self._kernels])
-
-
-def matrices_of(kernels: Sequence[Kernel], points: Array, memory: Memory) -> Stored | Lazy:
-    """Return the kernel matrices, stored if they and two more fit into the memory."""
-    n = count_points(points)
-    kind = Stored if 8 * (len(kernels) + 2) * n * n <= parse_memory(memory) else Lazy
-    return kind(kernels, points)
 
 
 @dataclass(frozen=True)
@@ -136,7 +120,7 @@ class Objective:
         Lower bound of the optimum over all shares, the largest t'b - max_k b'K_k b / 2 of all evaluations.
     """
 
-    def __init__(self, matrices: Stored | Lazy, counts: Array, C: float, options: Options) -> None:
+    def __init__(self, matrices: Matrices, counts: Array, C: float, options: Options) -> None:
         self.binary: Subproblems = subproblems(counts, "ovo")
         self.C = C
         self._n = int(np.sum(counts))
