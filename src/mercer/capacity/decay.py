@@ -219,7 +219,5 @@ def estimate_decay(values: ArrayLike) -> ExponentialDecay | PolynomialDecay:
 
 def _line(x, y):
     """Return slope, intercept and residual sum of squares of the least squares line."""
-    centred = x - x.mean()
-    slope = float(centred @ y / (centred @ centred))
-    level = float(y.mean() - slope * x.mean())
-    return slope, level, float(np.sum((y - level - slope * x) ** 2))
+    (slope, level), rss, *_ = np.polyfit(x, y, 1, full=True)
+    return slope, level, rss.item()

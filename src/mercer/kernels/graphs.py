@@ -177,12 +177,11 @@ def _as_labels(labels, name, count, of):
 
 def _as_vectors(vectors, count):
     """Return a read-only copy of the vectors of nodes in float64, or raise unless each node has one."""
-    vectors = np.array(as_rows(vectors, "vectors", np.float64))
+    vectors = owned(as_rows(vectors, "vectors", np.float64))
     if len(vectors) != count:
         raise ValueError(
             f"vectors has {len(vectors)} rows; there must be one for each of {count} nodes."
         )
-    vectors.flags.writeable = False
     return vectors
 
 
