@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mercer as mc
-from mercer.kernels.image import Image
+from mercer.kernels.mapped import Image
 
 X = np.random.default_rng(0).standard_normal((9, 3))
 

@@ -24,7 +24,9 @@ def problem(seed, n=60, classes=2):
 
 def objective(X, y, kernels, C, memory="1GB"):
     units = [float(1 / (np.mean(k.diag(X)) - np.mean(k(X)))) * k for k in kernels]
-    return margin.Objective(margin.Matrices(units, X, memory), np.bincount(y), C, Options(1e-6)), units
+    return margin.Objective(
+        margin.Matrices(units, X, memory), np.bincount(y), C, Options(1e-6)
+    ), units
 
 
 def value(shares, Ks, y, C):
@@ -101,7 +103,10 @@ def test_lazy_matrices_give_the_point_of_stored_ones():
 def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(memory, dtype):
     X, y, _ = problem(3, n=40)
     X, kernels = X.astype(dtype), [mc.Constant(2.0), mc.Gaussian(0.2), 50.0 * mc.Linear()]
-    matrices, W = margin.Matrices(kernels, X, memory), np.column_stack([y == 0, y == 1])[:, :1] - 0.3
+    matrices, W = (
+        margin.Matrices(kernels, X, memory),
+        np.column_stack([y == 0, y == 1])[:, :1] - 0.3,
+    )
     K = np.stack([kernel(X).astype(float) for kernel in kernels])
     centred = (
         K

@@ -344,7 +344,10 @@ def _require_convex(fitted, kernel, points):
 
 def definite(kernel: Kernel, points: PointsLike) -> Kernel:
     """Return a kernel, or that of the same distances from the first point where only centred values are definite."""
-    if convexity(kernel, points, centre=False).proved is not False:
+    if (
+        convexity(kernel, points, centre=False).proved is not False
+        or convexity(kernel, points).proved is False
+    ):
         return kernel
     return _FromOrigin(kernel, take_points(points, [0]))
 

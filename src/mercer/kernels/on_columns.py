@@ -11,7 +11,7 @@ from mercer._compute.objects import Objects, Table, as_table
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
 from mercer.kernels.base import Kernel, require_kernel, storable_kernel
-from mercer.kernels.image import Image
+from mercer.kernels.mapped import Image
 
 
 @storable_kernel

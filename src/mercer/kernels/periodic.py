@@ -10,8 +10,7 @@ from mercer._common import Array, PointsLike, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points, as_vector, owned
 from mercer.kernels.base import brief, storable_kernel
-from mercer.kernels.image import Behind
-from mercer.kernels.mapped import like
+from mercer.kernels.mapped import Behind, like
 from mercer.kernels.radial import Gaussian
 
 
