@@ -19,10 +19,9 @@ from mercer._compute.costs import (
     DENSE_ENTRIES,
     FLOAT64_POINTS,
     ROWS_OF_TASK,
-    ROWS_TILE,
     THREADED,
 )
-from mercer._compute.memory import allocate
+from mercer._compute.memory import allocate, cut
 from mercer._compute.points import (
     Points,
     count_points,
@@ -50,7 +49,6 @@ from mercer.kernels.forms import (
 )
 from mercer.solvers.svm.on_demand import RawRows, Terms
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
-from mercer.solvers.svm.smo import LANES
 
 # Number of points of a sample on which rounding is measured.
 ROUNDED_POINTS = 64
@@ -90,8 +88,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     few = np.arange(count_points(sample))
     blocks = []
     for dtype in (np.float32, np.float64):
-        block = np.empty((len(few), len(few)), dtype)
-        make(kernel, sample, dtype).arguments(few)(few, block)
+        block = make(kernel, sample, dtype).scalars(few)(few)
         # without compiled code, which training may not need in both types
         radial = form_of(kernel) == "radial"
         blocks.append(evaluate_form(kernel, np.maximum(block, 0) if radial else block))
@@ -178,6 +175,8 @@ class ScalarRows(Rows):
         self.kernel = kernel
         self._form = combination_of(kernel)
         self._radial = self._form.scalar == "radial"
+        # |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>
+        self._scale = self.dtype.type(-2 if self._radial else 1)
         self._plain = kernel.scalar is not None
         self.diagonal = self._diagonal()
         # squared distances below this share of the squared norms are computed again
@@ -186,15 +185,8 @@ class ScalarRows(Rows):
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
-        return self.written(J, self._finisher())
-
-    def arguments(self, J: Array) -> Callable[[Array, Array], None]:
-        """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
-        return self.written(J, lambda _block: None)
-
-    def written(self, J: Array, finish: Callable[[Array], None]) -> Callable[[Array, Array], None]:
-        """Return a function (R, out) that writes what ``finish`` makes of these numbers, in place."""
-        scalars = self._scalars(J)
+        scalars = self.scalars(J)
+        finish = self._finisher()
 
         def write(R, out):
             def fill(task):
@@ -208,23 +200,25 @@ class ScalarRows(Rows):
 
         return write
 
-    def _scalars(self, J):
-        """Return a function of few points R, to whose contiguous squared distances or inner products with J."""
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
         raise NotImplementedError
 
     def _finisher(self):
         """Return a function that turns squared distances or inner products into kernel values, in place."""
-        own = {term: self._loop(term) for term in self._form.terms}
+        loops_of_terms = [self._loop(term) for term in self._form.terms]
         if self._plain:
-            return own[self._form.terms[0]]
+            return loops_of_terms[0]
 
         def finish(block):
-            def values(term):
-                part = block.copy()
-                own[term](part)
-                return part
-
-            block[:] = self._total(values)
+            scalars = block.copy()
+            part = np.empty_like(block)
+            block[:] = self._form.constant
+            for term, loop in zip(self._form.terms, loops_of_terms, strict=True):
+                part[:] = scalars
+                loop(part)
+                part *= term.factor
+                block += part
 
         return finish
 
@@ -244,10 +238,7 @@ class ScalarRows(Rows):
 
 
 class FusedRows(ScalarRows):
-    """Kernel rows of dense points: one matrix product, one compiled pass.
-
-    [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points, of which the second factor is stored.
-    """
+    """Kernel rows of dense points: tiles of `loops`."""
 
     in_call = True
 
@@ -259,10 +250,13 @@ class FusedRows(ScalarRows):
             self._centre = centre_of(points)
 
     @functools.cached_property
-    def _right(self):
-        if self._radial:
-            return _right_side(self.points, self._centre, self.dtype)
-        return np.ascontiguousarray(self.points, self.dtype)
+    def _centred(self):
+        """The points about the centre, in the type of the rows."""
+        return subtract_centre(self.points, self._centre, allocate(self.points.shape, self.dtype))
+
+    @functools.cached_property
+    def _norms(self):
+        return sum_squares(self._centred).astype(self.dtype)
 
     @functools.cached_property
     def _given(self):
@@ -277,65 +271,80 @@ class FusedRows(ScalarRows):
             )
         return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
-    def written(self, J: Array, finish: Callable[[Array], None]) -> Callable[[Array, Array], None]:
-        """Return a function (R, out) that writes what ``finish`` makes of these numbers, in place."""
-        right = self._right[consecutive(J)]
-        share = self._share
-        near = self._centred(J) if share else None
+    def columns(self, J: Array) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+        if not self._plain:
+            # terms share their products
+            return super().columns(J)
+        (term,) = self._form.terms
+        right = self._taken(J)
+        # tiles of the points J in the form that products take
+        keep = Points(right[0]).memo
+        tiles = cut(len(J), COLUMNS)
+
+        def write_some(R, out):
+            everything = slice(0, len(R))
+            plan = loops.Plan(self._formula(term, self._taken(R), right), keep=keep)
+            left = plan.left(everything)
+
+            def fill(j):
+                block = np.empty((len(R), len(J[tiles[j]])), self.dtype)
+                with np.errstate(all="ignore"):
+                    plan.values(left, everything, j, block)
+                out[:, tiles[j]] = block
+
+            run(fill, len(tiles), len(R) * len(J) * self.width)
 
         def write(R, out):
-            left = self._left(R)
-            step = min(len(left), ROWS_TILE // COLUMNS)
-            # for few rows wider tiles, or Python takes longer than the product
-            width = ROWS_TILE // step // LANES * LANES
-
-            def fill(task):
-                tile = slice(task * width, (task + 1) * width)
-                other = right[tile].T
-                # contiguous, so that the compiled loop runs on vector registers
-                memory = np.empty(step * other.shape[1], self.dtype)
-                with np.errstate(all="ignore"):
-                    for start in range(0, len(left), step):
-                        own = left[start : start + step]
-                        block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
-                        np.matmul(own, other, out=block)
-                        if near is not None:
-                            loops.recompute_close(
-                                own[:, :-2],
-                                near[tile],
-                                own[:, -2],
-                                right[tile, -1],
-                                block,
-                                0,
-                                share,
-                            )
-                        finish(block)
-                        out[start : start + step, tile] = block
-
-            run(fill, -(-len(right) // width), len(left) * right.size)
+            for rows in cut(len(R), COLUMNS):
+                write_some(R[rows], out[rows])
 
         return write
 
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
+        right, others = self._taken(J)
+
+        def scalars(R):
+            left, norms = self._taken(R)
+            block = (self._scale * left) @ right.T
+            if self._radial:
+                block += norms[:, None]
+                block += others
+            if self._share:
+                loops.recompute_close(left, right, norms, others, block, 0, self._share)
+            return block
+
+        return scalars
+
     def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
-        X = self._centred(J)
-        return self._total(lambda term: loops.tile(self._formula(term, X, X)))
+        own = self._taken(J)
+        return self._total(lambda term: loops.tile(self._formula(term, own, own)))
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
-        X = self._centred(R)
-        Z = self._centred(J)
+        left = self._taken(R)
+        right = self._taken(J)
         columns = weights.reshape(len(weights), -1)
 
         def values(term):
-            plan = loops.Plan(self._formula(term, X, Z))
+            plan = loops.Plan(self._formula(term, left, right))
             return loops.products(plan, columns).astype(np.float64)
 
         found = self._total(values, columns.sum(axis=0))
         return found.reshape(len(R), *weights.shape[1:])
 
-    def _formula(self, term, X, Z):
-        return loops.Formula(term.profile, self._form.scalar, term.parameters, X, Z)
+    def _taken(self, J):
+        """Return some points about the centre, and their squared norms."""
+        places = consecutive(J)
+        return self._centred[places], self._norms[places]
+
+    def _formula(self, term, left, right):
+        (X, norms), (Z, others) = left, right
+        return loops.Formula(
+            term.profile, self._form.scalar, term.parameters, X, Z, norms=(norms, others)
+        )
 
     def raw(self, exact: bool = False) -> RawRows:
         """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
@@ -345,26 +354,11 @@ class FusedRows(ScalarRows):
             _terms_of(self._form, dtype),
             self._given,
             self._centre,
-            dtype.type(-2 if self._radial else 1),
+            dtype.type(self._scale),
             dtype.type(share),
             self.diagonal,
             np.empty((0, 0), dtype),
         )
-
-    def _centred(self, J):
-        if not self._radial:
-            return self._right[J]
-        rows = self._right[consecutive(J), :-2]
-        # multiplication by a power of 2 is exact
-        return np.multiply(rows, self.dtype.type(-0.5), out=allocate(rows.shape, rows.dtype))
-
-    def _left(self, J):
-        if not self._radial:
-            return self._right[J]
-        left = self._right[J]
-        left[:, :-2] *= self.dtype.type(-0.5)
-        left[:, -2:] = left[:, :-3:-1]
-        return left
 
 
 class SharedRows(FusedRows):
@@ -373,14 +367,14 @@ class SharedRows(FusedRows):
     def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
         super().__init__(kernel, points, dtype)
         everything = np.arange(len(points))
-        self._kept = allocate((len(points), len(points)), self.dtype)
-        super().written(everything, lambda _block: None)(everything, self._kept)
+        self._kept = super().scalars(everything)(everything)
 
-    def _scalars(self, J):
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
         chosen = consecutive(J)
         return lambda R: np.ascontiguousarray(self._kept[R][:, chosen])
 
-    written = ScalarRows.written
+    columns = ScalarRows.columns
     product = Rows.product
 
 
@@ -403,16 +397,16 @@ class SparseRows(ScalarRows):
             np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0]
         )
 
-    def _scalars(self, J):
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
         chosen = consecutive(J)
         other = _arrays(self._X[chosen].tocsc())
         squares = self._squares[chosen]
-        factor = self.dtype.type(-2 if self._radial else 1)
 
         def scalars(R):
             block = np.empty((len(R), len(J)), self.dtype)
             np.add(self._squares[R, None], squares, out=block)
-            _add_sparse_products(_arrays(self._X[R]), other, factor, block)
+            _add_sparse_products(_arrays(self._X[R]), other, self._scale, block)
             return block
 
         return scalars
@@ -434,16 +428,6 @@ def _add_sparse_products(given, other, factor, out):
 
 def _arrays(X):
     return X.indptr, X.indices, X.data
-
-
-def _right_side(points, centre, dtype):
-    """Return rows [-2 x, 1, |x|^2] of points about a centre."""
-    n, d = points.shape
-    right = allocate((n, d + 2), dtype)
-    subtract_centre(points, centre, right[:, :d])
-    right[:, d], right[:, d + 1] = 1, sum_squares(right[:, :d])
-    right[:, :d] *= -2
-    return right
 
 
 def run(function: Callable[[int], None], n_tasks: int, work: int) -> None:
