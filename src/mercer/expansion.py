@@ -37,6 +37,7 @@ from mercer.distributed import as_blocks
 from mercer.kernels.base import (
     Kernel,
     admit_pair,
+    check_pairwise,
     known_beside,
     matched,
     require_gradient,
@@ -45,7 +46,6 @@ from mercer.kernels.base import (
 )
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.marked import parts_of, plain_rows
-from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.variable_width import extends
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, shown
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import in_main_memory, place_of, refuse_mixed
-from mercer._compute.lazy import is_dask
 from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
 from mercer._compute.points import (
     Points,
@@ -19,6 +18,7 @@ from mercer._compute.points import (
     positions,
     refuse_overflow,
 )
+from mercer._compute.readable import is_dask
 from mercer._elsewhere import explain_class
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed

@@ -31,8 +31,7 @@ from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._elsewhere import explain_class
 from mercer.gram import Gram
 from mercer.kernels import bandwidth
-from mercer.kernels.base import matched
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import check_pairwise, matched
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.generator import generator, sorted_sample

@@ -21,8 +21,7 @@ from mercer.expansion import Expansion, features
 from mercer.formats import load, save
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
-from mercer.kernels.base import admit_pair, inner_kernels, require_kernel, with_params
-from mercer.kernels.pairwise import has_function
+from mercer.kernels.base import admit_pair, has_function, inner_kernels, require_kernel, with_params
 
 _LIBRARIES = ("torch", "array_api_strict")
 

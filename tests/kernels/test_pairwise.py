@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import check_pairwise
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 Y = np.arange(30) % 2

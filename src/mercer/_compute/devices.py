@@ -20,8 +20,8 @@ import numpy as np
 
 from mercer._common import Array, setting
 from mercer._compute import array, threads
-from mercer._compute.lazy import is_dask
 from mercer._compute.points import Points
+from mercer._compute.readable import is_dask
 from mercer._compute.symmetric import Stored, stored_blocks
 from mercer._elsewhere import explained
 

@@ -8,7 +8,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._common import PointsLike, shown
-from mercer._compute.lazy import computed
+from mercer._compute.readable import computed
 
 _REMEDY = "give a list of points, a NumPy array or a pandas Series"
 

@@ -16,11 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer._compute.lazy import computed
 from mercer._compute.memory import allocate
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared, Table
-from mercer._compute.readable import refuse_unreadable
+from mercer._compute.readable import computed, refuse_unreadable
 
 P = TypeVar("P", bound=PointsLike)
 T = TypeVar("T")

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, notify, shown
-from mercer._compute.lazy import is_dask
 from mercer._compute.points import as_block, count_points, take_points
-from mercer._compute.readable import refuse_unreadable
+from mercer._compute.readable import is_dask, refuse_unreadable
 
 if TYPE_CHECKING:
     from pyarrow import Table

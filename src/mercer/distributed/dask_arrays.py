@@ -20,9 +20,9 @@ from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 
 from mercer._common import Array, ArrayLike, is_heard, listening, notify
-from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_block, as_rows, join_points
+from mercer._compute.readable import is_dask, known_rows
 
 # its configuration must be complete before a part of it is set and restored
 with contextlib.suppress(ImportError):

@@ -14,23 +14,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, shown
-from mercer._compute.lazy import computed
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import Points, are_others, count_points, take_points, widened
+from mercer._compute.readable import computed
 from mercer._compute.routes import Size, required
 from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, named_columns
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer.estimators._landmarks import (
-    Data,
-    check_landmarks,
-    check_rule_and_number,
-    landmark_features,
-    row_blocks,
-    sample_rows,
-    training_blocks,
-)
+from mercer.estimators._landmarks import Data, OverLandmarks, row_blocks, sample_rows
 from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
 from mercer.estimators._rows import (
     are_known,
@@ -42,8 +34,7 @@ from mercer.estimators._rows import (
     warn_of_kernel_values,
 )
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
-from mercer.kernels.base import Kernel, validated, with_params
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import Kernel, check_pairwise, validated, with_params
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
 from mercer.maps._onto_landmarks import block_moments
@@ -53,7 +44,7 @@ from mercer.solvers._certify import Certificate, Residuals
 
 
 @estimator_mixin
-class KernelEstimator(Model):
+class KernelEstimator(OverLandmarks):
     """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
     The other parameters are those of kernels given by name, with the defaults of scikit-learn's SVC. Parameters are
@@ -134,7 +125,7 @@ class KernelEstimator(Model):
         check_flags(self)
         # some routes draw no numbers
         check_seed(vars(self).get("random_state"))
-        check_rule_and_number(self)
+        self._check_rule_and_number()
         kernel = kernel_of(self)
         X = self._rows(X, kernel, reset=True)
         refuse_underflow(X)
@@ -148,7 +139,7 @@ class KernelEstimator(Model):
             X = kernel.admit(X, "X")
         self._n_rows = n = count_points(X)
         points = np.arange(n) if kernel.tags.points == "indices" else X
-        check_landmarks(self, kernel, points)
+        self._check_landmarks(kernel, points)
         return kernel, points
 
     def _require_all_functions(self, kernel):
@@ -185,7 +176,7 @@ class KernelEstimator(Model):
 
     def _weighted_data(self, X, sample_weight):
         """Return the training points with their weights; points of weight 0 in memory are left out."""
-        blocks = training_blocks(self, X)
+        blocks = self._training_blocks(X)
         weights = None
         if sample_weight is not None:
             weights = given_weights(
@@ -427,7 +418,7 @@ class CoordinateTransformer(KernelTransformer):
     def _landmark_moments(self, data):
         """Return the moments of coordinates in the span of landmarks."""
         return block_moments(
-            landmark_features(self, data.phi),
+            self._landmark_features(data.phi),
             data.blocks,
             self.centre,
             data.weights,

@@ -14,9 +14,8 @@ from scipy.special import ndtri
 from sklearn.utils.validation import validate_data
 
 from mercer._common import Array, refuse_large, shown
-from mercer._compute.lazy import computed
 from mercer._compute.objects import as_table
-from mercer._compute.readable import is_missing
+from mercer._compute.readable import computed, is_missing
 from mercer._compute.storable import storable
 from mercer.estimators._rows import require_two, validated_rows
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, PointsLike, Seed, check_integer, shown
-from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.points import count_points
-from mercer._compute.readable import refuse_container
+from mercer._compute.readable import is_dask, known_rows, refuse_container
 from mercer._compute.routes import Size
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
 from mercer.distributed.blocks import Blocks
+from mercer.estimators._model import Model
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
@@ -27,51 +27,58 @@ _SAMPLE = 20_000
 _EACH = 10
 
 
-def check_rule_and_number(model: Any) -> None:
-    """Raise unless an estimator has the name of a rule, and landmarks that are None, a number, or not a scalar."""
-    if "rule" in vars(model):
-        check_rule("rule", model.rule)
-        if model.landmarks is not None and np.isscalar(model.landmarks):
-            check_integer("landmarks", model.landmarks)
+class OverLandmarks(Model):
+    """Mixin of estimators some of which have the parameters ``landmarks`` and ``rule``."""
 
+    def _check_rule_and_number(self):
+        """Raise unless there are the name of a rule, and landmarks that are None, a number, or not a scalar."""
+        if "rule" in vars(self):
+            check_rule("rule", self.rule)
+            if self.landmarks is not None and np.isscalar(self.landmarks):
+                check_integer("landmarks", self.landmarks)
 
-def check_landmarks(model: Any, kernel: Kernel, points: Any) -> None:
-    """Raise unless the landmarks that an estimator is given are points of the kind of others."""
-    found = vars(model).get("landmarks")
-    if found is not None and not np.isscalar(found):
-        given_landmarks(kernel, points, found)
-        _check_names(model, found)
+    def _check_landmarks(self, kernel, points):
+        """Raise unless given landmarks are points of the kind of others, with columns of the same names and order."""
+        given = vars(self).get("landmarks")
+        if given is None or np.isscalar(given):
+            return
+        given_landmarks(kernel, points, given)
+        expected = list(getattr(self, "feature_names_in_", ()))
+        names = list(getattr(given, "columns", ()))
+        texts = all(isinstance(name, str) for name in names)
+        if expected and names and texts and names != expected:
+            raise ValueError(
+                f"landmarks have the columns {shown(names)}, but X has {shown(expected)}; give the columns of X in "
+                "their order."
+            )
 
+    def _chosen_landmarks(self, size):
+        """Return the number of landmarks and their rule, "given" for points; None where all points span."""
+        given = self.landmarks
+        if given is None:
+            return None
+        if not np.isscalar(given):
+            refuse_container(given, "landmarks")
+            return count_points(given), "given"
+        check_integer("landmarks", given)
+        return None if size.whole and given >= size.n else (min(int(given), size.n), self.rule)
 
-def _check_names(model, landmarks):
-    """Raise if landmarks are a table whose columns have other names than those of X, or the same in another order."""
-    expected = list(getattr(model, "feature_names_in_", ()))
-    names = list(getattr(landmarks, "columns", ()))
-    if expected and names and all(isinstance(name, str) for name in names) and names != expected:
-        raise ValueError(
-            f"landmarks have the columns {shown(names)}, but X has {shown(expected)}; give the columns of X in their "
-            "order."
-        )
+    def _landmark_features(self, phi, weights=None):
+        """Return the features of the landmarks, no point of weight 0."""
+        if np.isscalar(self.landmarks) and weights is not None:
+            phi = phi[:, np.flatnonzero(weights)]
+        found = selected(phi.kernel, phi.points, self.landmarks, self.rule, self.random_state)
+        return features(phi.kernel, found)
 
+    def _training_blocks(self, X):
+        """Return the blocks of rows that are not in memory; None where they are, and where all of them span."""
+        return None if self.landmarks is None else self._blocks_of(X)
 
-def chosen_landmarks(model: Any, size: Size) -> tuple[int, str] | None:
-    """Return the number of landmarks of an estimator and their rule, "given" for points; None where all points span."""
-    given = model.landmarks
-    if given is None:
-        return None
-    if not np.isscalar(given):
-        refuse_container(given, "landmarks")
-        return count_points(given), "given"
-    check_integer("landmarks", given)
-    return None if size.whole and given >= size.n else (min(int(given), size.n), model.rule)
-
-
-def landmark_features(model: Any, phi: Expansion, weights: Array | None = None) -> Expansion:
-    """Return the features of the landmarks of an estimator, no point of weight 0."""
-    if np.isscalar(model.landmarks) and weights is not None:
-        phi = phi[:, np.flatnonzero(weights)]
-    found = selected(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
-    return features(phi.kernel, found)
+    def _blocks_of(self, X):
+        """Return the blocks of rows that are not in memory, or None."""
+        kernel = as_kernel(self.kernel)
+        # the points of a precomputed kernel are numbers of rows of the whole matrix
+        return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
 def has_given_landmarks(model: Any) -> bool:
@@ -100,18 +107,6 @@ class Data:
     def points(self) -> PointsLike:
         """The points of ``phi``."""
         return self.phi.prepared.container
-
-
-def training_blocks(model: Any, X: PointsLike) -> Blocks | None:
-    """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
-    return None if model.landmarks is None else blocks_of(model, X)
-
-
-def blocks_of(model: Any, X: PointsLike) -> Blocks | None:
-    """Return the blocks of rows that are not in memory, or None."""
-    kernel = as_kernel(model.kernel)
-    # the points of a precomputed kernel are numbers of rows of the whole matrix
-    return None if kernel.tags.points == "indices" else row_blocks(kernel, X)
 
 
 def row_blocks(kernel: Kernel, X: PointsLike) -> Blocks | None:

@@ -11,9 +11,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_large, shown, warn
-from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
-from mercer._compute.readable import refuse_container, refuse_unreadable
+from mercer._compute.readable import computed, refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 from mercer.estimators._model import Model
 

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, check_weights, notify, warn
-from mercer._compute.lazy import is_dask
 from mercer._compute.points import widened
+from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.distributed.blocks import Blocks

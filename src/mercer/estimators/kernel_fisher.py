@@ -23,7 +23,6 @@ from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._landmarks import chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels, given_weights
 from mercer.expansion import values_at, with_intercept
@@ -156,7 +155,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
 
         route = self._route(replace(data.size, n=len(phi)))
         whole = route.name != "landmarks"
-        given = (phi,) if whole else (phi, landmark_features(self, phi))
+        given = (phi,) if whole else (phi, self._landmark_features(phi))
         options = {"n": self.n_components, "memory": data.size.budget}
         if whole:
             options["random_state"] = self.random_state
@@ -178,7 +177,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
         return self
 
     def _routes(self, size):
-        return fisher.routes(size, chosen_landmarks(self, size))
+        return fisher.routes(size, self._chosen_landmarks(size))
 
     def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the equations of the directions in float64 from the training points."""

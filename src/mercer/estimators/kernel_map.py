@@ -13,7 +13,6 @@ from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._landmarks import chosen_landmarks
 from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.bandwidth import warn_degenerate
@@ -153,7 +152,7 @@ class KernelMap(CoordinateTransformer):
         return self._store(coordinates, data.points, trace_error)
 
     def _routes(self, size):
-        chosen = chosen_landmarks(self, replace(size, whole=False))
+        chosen = self._chosen_landmarks(replace(size, whole=False))
         if chosen is None:
             return [spectral_route(self._whole, size)]
         return [moments_route(self._over_landmarks, size, *chosen)]

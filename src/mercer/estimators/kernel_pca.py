@@ -15,7 +15,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._landmarks import chosen_landmarks, has_given_landmarks, training_blocks
+from mercer.estimators._landmarks import has_given_landmarks
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
@@ -185,7 +185,7 @@ class KernelPCA(CoordinateTransformer):
 
     def _routes(self, size):
         pca.check_components(self.n_components)
-        chosen = chosen_landmarks(self, size)
+        chosen = self._chosen_landmarks(size)
         if chosen is not None:
             return [moments_route(self._over_landmarks, size, *chosen)]
         return [
@@ -246,7 +246,7 @@ class KernelPCA(CoordinateTransformer):
                 "partial_fit needs the sums over earlier points, which model files and fits without landmarks do not "
                 "hold; fit again, or keep the model by pickle."
             )
-        blocks = training_blocks(self, X)
+        blocks = self._training_blocks(X)
         points = self._new_points(X) if blocks is None else self._new_sample(X, blocks)
         found = self._moments.add(InMemory(points) if blocks is None else blocks)
         self._n_rows += count_points(points) if blocks is None else blocks.shape[0]

@@ -35,12 +35,7 @@ from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import RegressorMixin
-from mercer.estimators._landmarks import (
-    chosen_landmarks,
-    column_of,
-    landmark_features,
-    training_blocks,
-)
+from mercer.estimators._landmarks import column_of
 from mercer.estimators._model import (
     attribute,
     fits,
@@ -205,7 +200,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         ridge.check_alphas(self.alpha)
         tuning = check_tune(self.tune, self.landmarks)
         self._check_free()
-        blocks = training_blocks(self, X)
+        blocks = self._training_blocks(X)
         y, weights = (
             _checked_targets(X, y, sample_weight)
             if blocks is None
@@ -222,7 +217,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             data = replace(data, phi=features(kernel, phi.points))
 
         size = data.size
-        found = ridge.routes(size, alpha, chosen_landmarks(self, size))
+        found = ridge.routes(size, alpha, self._chosen_landmarks(size))
         route = required(found, size, type(self).__name__)
         whole = route.name != "landmarks"
         # those of an earlier fit
@@ -236,7 +231,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             free = None if terms is None else terms.P
             solve = partial(solve, InnerProducts(data.phi, size.budget), free=free)
         else:
-            onto = landmark_features(self, data.phi, own)
+            onto = self._landmark_features(data.phi, own)
             solve = partial(solve, data.blocks, onto, memory=size.budget)
         found = ridge.for_each_alpha(solve, targets, alpha)
 
@@ -266,7 +261,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
     def _routes(self, size):
         ridge.check_alphas(self.alpha)
         tuning = check_tune(self.tune, self.landmarks)
-        found = ridge.routes(size, self.alpha, chosen_landmarks(self, size))
+        found = ridge.routes(size, self.alpha, self._chosen_landmarks(size))
         if tuning is None:
             return found
         tuned = tuning_route(size, tuning.method)

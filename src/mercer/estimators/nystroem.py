@@ -12,7 +12,6 @@ from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
 from mercer.estimators._base import KernelTransformer, refuse_weights
-from mercer.estimators._landmarks import training_blocks
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
@@ -122,7 +121,7 @@ class Nystroem(KernelTransformer):
             raise TypeError(
                 f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
             )
-        data = self._data(X, training_blocks(self, X))
+        data = self._data(X, self._training_blocks(X))
         landmarks, basis = self._route(data.size).run(data)
         warn_degenerate(data.phi.kernel, data.points)
         n_components = count_points(landmarks) if given else self.n_components

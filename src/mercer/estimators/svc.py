@@ -4,11 +4,10 @@ from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
-from mercer._compute.lazy import is_dask
+from mercer._compute.readable import is_dask
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._classifier import SupportVectorClassifier, store
-from mercer.estimators._landmarks import blocks_of, chosen_landmarks, landmark_features
 from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._problem import name_mean
 from mercer.estimators._svm import check_C
@@ -195,7 +194,7 @@ class SVC(SupportVectorClassifier):
         return self._fit_points(X, y, sample_weight)
 
     def _routes(self, size):
-        chosen = chosen_landmarks(self, size)
+        chosen = self._chosen_landmarks(size)
         return (
             super()._routes(size)
             if chosen is None
@@ -205,7 +204,7 @@ class SVC(SupportVectorClassifier):
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
         whole = not is_dask(X) or self.landmarks is not None or self.max_vectors is not None
-        return None if whole else blocks_of(self, X)
+        return None if whole else self._blocks_of(X)
 
     def _fit_blocks(self, X, blocks, y, sample_weight):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
@@ -239,7 +238,7 @@ class SVC(SupportVectorClassifier):
 
     def _over_landmarks(self, problem):
         self._fit_restricted(
-            problem, landmark_features(self, features(problem.kernel, problem.points))
+            problem, self._landmark_features(features(problem.kernel, problem.points))
         )
 
     def _fit_few(self, problem):

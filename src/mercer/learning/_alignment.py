@@ -7,8 +7,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.definiteness.evidence import row_numbers
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel, require_gradient, require_kernel
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import Kernel, check_pairwise, require_gradient, require_kernel
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
 

@@ -24,8 +24,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.definiteness.evidence import row_numbers
-from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import Kernel, check_pairwise, require_kernel
 from mercer.learning.candidates import chosen_shares
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Matrices, Objective, margin_weights

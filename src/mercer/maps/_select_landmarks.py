@@ -8,8 +8,7 @@ from mercer import landmarks as rules
 from mercer._common import PointsLike, Seed, check_choice, check_integer, shown
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
-from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import Kernel, check_pairwise, require_kernel
 from mercer.linalg.generator import check_seed
 
 RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")

@@ -11,7 +11,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
 from mercer.kernels import Kernel, VariableWidthGaussian
-from mercer.kernels.pairwise import check_pairwise
+from mercer.kernels.base import check_pairwise
 from mercer.preimages.base import choose_method
 from mercer.projection import project
 from mercer.reduction.base import Method, Reduction, Stage, Target
