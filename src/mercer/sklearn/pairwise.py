@@ -10,25 +10,18 @@ from sklearn.utils.validation import _check_psd_eigenvalues, validate_data
 from mercer import estimators
 from mercer._compute.devices import place_of
 from mercer.expansion import Expansion
-from mercer.kernels.shorthand import PARAMETERS, as_kernel
 from mercer.sklearn.fitted import Fitted
 
 
 class Pairwise(Fitted):
     """Mixin of estimators with the kernels of ``pairwise_kernels``."""
 
-    def _problem(self, X):
-        """Return Mercer's kernel and points: the matrix of a callable, which takes two rows, and each pair once."""
-        params = self._params()
+    def _fitted(self, X, *given, **changed):
+        """Return Mercer's model of rows, or of the matrix of a callable, which takes two rows, and each pair once."""
         if callable(self.kernel):
-            return "precomputed", pairwise_kernels(X, metric=self.kernel, **params)
-        # parameters that are missing or None have scikit-learn's defaults
-        return as_kernel(self.kernel, **dict.fromkeys(PARAMETERS) | params), X
-
-    def _params(self):
-        if callable(self.kernel):
-            return self.kernel_params or {}
-        return {name: getattr(self, name) for name in PARAMETERS}
+            X = self._get_kernel(X)
+            changed["kernel"] = "precomputed"
+        return self._with(**changed).fit(X, *given)
 
     def _evaluated(self, X, own, native):
         """Return ``native`` of the rows X, or ``own`` where Mercer has no model, or one of the values of a callable."""
@@ -40,11 +33,12 @@ class Pairwise(Fitted):
 class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
     """``sklearn.kernel_ridge.KernelRidge``, solved by Mercer."""
 
+    _native = estimators.KernelRidge
+
     def _solved(self, X, y, sample_weight):
         """Return Mercer's model, whose coefficients are stored."""
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
-        kernel, points = self._problem(X)
-        model = estimators.KernelRidge(self.alpha, kernel=kernel).fit(points, y, sample_weight)
+        model = self._fitted(X, y, sample_weight)
         self.dual_coef_ = model.dual_coef_
         self.X_fit_ = X
         return model
@@ -57,6 +51,8 @@ class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
 class KernelPCA(Pairwise, decomposition.KernelPCA):
     """``sklearn.decomposition.KernelPCA``, solved by Mercer."""
 
+    _native = estimators.KernelPCA
+
     def fit(self, X, y=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
         return super().fit(X, y)
@@ -64,19 +60,17 @@ class KernelPCA(Pairwise, decomposition.KernelPCA):
     def _solved(self, X, *_):
         """Return Mercer's model, whose pairs are stored; raise where scikit-learn returns some of eigenvalue 0."""
         X = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
-        n = None if self.n_components is None else min(self.n_components, X.shape[0])
-        kernel, points = self._problem(X)
-        model = estimators.KernelPCA(n, kernel=kernel, random_state=self.random_state).fit(points)
+        self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
+        model = self._fitted(X)
         # scikit-learn sets small ones to 0
         found = np.count_nonzero(_check_psd_eigenvalues(model.eigenvalues_))
-        if n is not None and found < n:
+        if found < (self.n_components or 0):
             raise ValueError(
-                f"n_components = {n} exceeds the number {found} of positive eigenvalues."
+                f"n_components = {self.n_components} exceeds the number {found} of positive eigenvalues."
             )
         dtype = np.result_type(X.dtype, np.float32)
         self.eigenvalues_ = model.eigenvalues_[:found].astype(dtype)
         self.eigenvectors_ = model.eigenvectors_[:, :found].astype(dtype)
-        self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
         self.X_fit_ = X
         self._centerer = KernelCenterer()
         self._centerer.K_fit_rows_ = model.mean_(model.mean_.points)[:, 0]
@@ -97,12 +91,14 @@ class KernelPCA(Pairwise, decomposition.KernelPCA):
 class Nystroem(Pairwise, kernel_approximation.Nystroem):
     """``sklearn.kernel_approximation.Nystroem``, solved by Mercer."""
 
+    _native = estimators.KernelMap
+
     def fit(self, X, y=None):
         """Fit the model; parameters and errors are those of scikit-learn's ``fit``."""
         return super().fit(X, y)
 
-    def _params(self):
-        return self._get_kernel_params()
+    def _get_kernel(self, X):
+        return pairwise_kernels(X, metric=self.kernel, **self._get_kernel_params())
 
     def _solved(self, X, *_):
         """Return the features as an expansion."""
@@ -112,8 +108,9 @@ class Nystroem(Pairwise, kernel_approximation.Nystroem):
             raise ValueError(
                 f"X must be rows of NumPy, at least n_components = {self.n_components}."
             )
-        kernel, points = self._problem(X[rows])
-        basis = estimators.KernelMap(kernel, centre=False).fit(points).expansion_
+        params = self._get_kernel_params()
+        own = {} if callable(self.kernel) else params
+        basis = self._fitted(X[rows], centre=False, **own).expansion_
         # the root of the inverse matrix is symmetric: orthonormal vectors, turned back by their eigenvectors
         root = basis.coef @ (basis.coef / np.linalg.norm(basis.coef, axis=0)).T
         self.component_indices_ = rows

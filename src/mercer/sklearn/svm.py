@@ -3,15 +3,17 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from mercer import estimators
-from mercer.kernels.shorthand import as_kernel
+from mercer.kernels.shorthand import kernel_of, with_kernel
 from mercer.sklearn.fitted import Fitted
 
 
 class Machine(Fitted):
-    """Mixin of support vector machines; ``_passed`` are the parameters of Mercer's estimator ``_native``."""
+    """Mixin of support vector machines; ``_fixed`` are parameters that Mercer's has by other values."""
+
+    _fixed = {}
 
     def _solved(self, X, y, sample_weight):
         """Return Mercer's fitted model, whose attributes are stored as those of LIBSVM."""
@@ -31,15 +33,14 @@ class Machine(Fitted):
             points = X if hasattr(X, "dtype") else np.asarray(X)
             points = points.astype(np.float64, casting="same_kind", copy=False)
             self.shape_fit_ = points.shape
-        kernel = as_kernel(name, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        model = self._with(kernel=name, **self._fixed)
         if sample_weight is not None:
             if getattr(self, "class_weight", None) == "balanced":
                 raise ValueError(
                     "class_weight = 'balanced' counts rows in scikit-learn, but weights in Mercer."
                 )
             # weights do not move scikit-learn's bandwidth
-            kernel = kernel.resolve(points)
-        model = self._native(kernel=kernel, **{each: getattr(self, each) for each in self._passed})
+            with_kernel(model, kernel_of(model).resolve(points))
         self._store(model.fit(points, y, sample_weight), X)
         return model
 
@@ -70,13 +71,9 @@ class Machine(Fitted):
         self._gamma = getattr(model.kernel_, "gamma", 0.0)
         self._probA = self._probB = np.empty(0)
         self.fit_status_ = 0
-        if type(X) is np.ndarray and not callable(self.kernel):
-            # as below, in no time
-            vars(self).pop("feature_names_in_", None)
-            self.n_features_in_ = X.shape[1]
-        elif not callable(self.kernel):
-            # sets the number and the names of columns
-            validate_data(self, X, skip_check_array=True)
+        if not callable(self.kernel):
+            _check_feature_names(self, X, reset=True)
+            _check_n_features(self, X, reset=True)
 
     def _decision_function(self, X):
         if self.mercer_ is None:
@@ -91,22 +88,21 @@ class Machine(Fitted):
 
 
 class Classifier(Machine):
-    """Mixin of classifiers."""
+    """Mixin of classifiers; scikit-learn makes classes of pairs."""
+
+    _fixed = {"decision_function_shape": "ovo", "break_ties": False}
 
     def _store(self, model, X):
         super()._store(model, X)
         self.classes_ = model.classes_
         self.class_weight_ = model.class_weight_
         self.n_iter_ = model.n_iter_.astype(np.int32)
-        # scikit-learn makes classes of pairs
-        model.decision_function_shape = "ovo"
 
 
 class SVC(Classifier, svm.SVC):
     """``sklearn.svm.SVC``, solved by Mercer."""
 
     _native = estimators.SVC
-    _passed = ("C", "tol", "class_weight")
 
 
 class NuSVC(Classifier, svm.NuSVC):
@@ -114,28 +110,25 @@ class NuSVC(Classifier, svm.NuSVC):
 
     _native = estimators.NuSVC
     # weights of classes have no effect in LIBSVM
-    _passed = ("nu", "tol")
+    _fixed = {"decision_function_shape": "ovo", "break_ties": False, "class_weight": None}
 
 
 class SVR(Machine, svm.SVR):
     """``sklearn.svm.SVR``, solved by Mercer."""
 
     _native = estimators.SVR
-    _passed = ("C", "epsilon", "tol")
 
 
 class NuSVR(Machine, svm.NuSVR):
     """``sklearn.svm.NuSVR``, solved by Mercer."""
 
     _native = estimators.NuSVR
-    _passed = ("nu", "C", "tol")
 
 
 class OneClassSVM(Machine, svm.OneClassSVM):
     """``sklearn.svm.OneClassSVM``, solved by Mercer."""
 
     _native = estimators.OneClassSVM
-    _passed = ("nu", "tol")
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the boundary; parameters and errors are those of scikit-learn's ``fit``."""
