@@ -594,15 +594,15 @@ def _start_at_bounds(points, s):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _finer(s, target, goal):
-    """Return the goal of one group, with a finer tolerance if the gap of the state is not small."""
+def _share_of_goal(s, target, goal):
+    """Return the share of the tolerance of one group that steps aim at next: 1 if the gap of the state is small."""
     small()
     bias = empty(1, np.float64)
     measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     for t in range(s.coef.size):
         value += bias[0] * s.coef[t]
-    return scaled(goal, finer(gap, value + gap, goal.coarse), 1.0)
+    return finer(gap, value + gap, goal.coarse)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -640,7 +640,9 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
         status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
-            status = advance(points, s, _finer(s, target, goal), 0.0, limit, SHARE)
+            share = _share_of_goal(s, target, goal)
+            if share < 1:
+                status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
         computed = s.counts[USED] - position[HELD]
         work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
