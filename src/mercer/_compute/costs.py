@@ -185,6 +185,8 @@ SHARED_CACHE = 1 << 25
 BLOCKED = 3
 # Points up to which kernel rows are float64: float32 saves too little time to measure its rounding.
 FLOAT64_POINTS = 256
+# Variables of each of several duals up to which they are too: rounding makes certificates of many classes anew.
+FLOAT64_VARIABLES = 64
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18
 # Kernel values of a tile of a product of rows that no matrix product computes: factors and result stay in cache.

@@ -11,7 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
 from mercer._compute.costs import TOGETHER_VARIABLES
-from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
+from mercer._compute.points import (
+    Points,
+    count_points,
+    evenly_spaced,
+    sum_squares,
+    take_points,
+    widened,
+)
 from mercer._compute.profile import at_zero, evaluate_profile
 from mercer.estimators._base import exact_vectors
 from mercer.estimators._model import Model
@@ -235,7 +242,7 @@ def _warn_inaccurate(model, solved, largest, moved):
             "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
         )
-    squares = np.square(model.dual_coef_).sum(axis=0)
+    squares = sum_squares(model.dual_coef_.T)
     warn_rounded(name, largest, np.sqrt(squares.max(initial=0.0)), tol)
 
 

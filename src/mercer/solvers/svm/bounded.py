@@ -107,16 +107,26 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
         # two tasks or more for each worker
         share = int(sizes.sum()) // (2 * min(count_threads(), limits.workers))
         parts = groups(duals.stops, min(share, TOGETHER_VARIABLES))
-    found: list[Any] = [None] * len(parts)
+    # parts that are solved leave no copy
+    found = Solution(
+        np.empty_like(duals.coef),
+        np.empty_like(duals.coef),
+        0.0,
+        0.0,
+        0,
+        0.0,
+        0.0,
+        stops=duals.stops,
+    )
 
     def solve(k):
         own = duals[parts[k]]
-        found[k] = (
+        found[parts[k]] = (
             solve_several(rows, own, limits, steps) if small else solve_alone(rows, own, limits)
         )
 
     run_in_single_threads(solve, len(parts), limits.workers if threaded else 1)
-    return Solution.joined(found)
+    return found
 
 
 def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:

@@ -39,7 +39,7 @@ class Joined(Sequence[Any]):
         for name in self._numbers:
             value = getattr(self, name)
             if not (value is None or isinstance(value, np.ndarray)):
-                object.__setattr__(self, name, np.array([value] * many))
+                object.__setattr__(self, name, np.array([value]).repeat(many, axis=0))
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:

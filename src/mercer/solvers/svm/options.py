@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import FLOAT64_POINTS
+from mercer._compute.costs import FLOAT64_POINTS, FLOAT64_VARIABLES
 from mercer._compute.intrinsics import small
 from mercer._compute.points import count_points
 from mercer.kernels.base import Kernel
@@ -101,7 +101,7 @@ class Options(NamedTuple):
 
     def rows(self, kernel: Kernel, points: Any, dual: Dual) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the dual by more than ``tol``."""
-        if count_points(points) <= FLOAT64_POINTS:
+        if count_points(points) <= FLOAT64_POINTS or dual.largest <= FLOAT64_VARIABLES:
             return rows_of(kernel, points, 0.0, dual.ridge)
         C = max(dual.upper.max(), -dual.lower.min())
         scale = max(C * math.sqrt(dual.largest), sys.float_info.min)
