@@ -77,7 +77,6 @@ class _Ratio(Structured):
         "points": "rows or objects",
         "sparse": True,
         "nonnegative": True,
-        "differentiable": False,
     }
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
