@@ -38,11 +38,11 @@ from mercer.kernels.base import (
     Kernel,
     admit_pair,
     check_pairwise,
-    known_beside,
     matched,
     require_gradient,
     require_kernel,
     require_resolved,
+    validated,
 )
 from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.marked import parts_of, plain_rows
@@ -336,7 +336,7 @@ class Expansion:
 
 def values_at(psi: Expansion, X: PointsLike) -> Array:
     """Return the values of vectors at points that a model has validated."""
-    return _evaluate(psi, *known_beside(psi.kernel, X, psi.prepared))
+    return _evaluate(psi, *matched(psi.kernel, validated(psi.kernel, X), psi.prepared))
 
 
 def features(kernel: Kernel, X: PointsLike) -> Expansion:

@@ -22,7 +22,7 @@ from mercer._compute.readable import is_dask
 from mercer._elsewhere import explain_class
 from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
-from mercer.kernels.base import Kernel, known_beside, matched, require_kernel, require_resolved
+from mercer.kernels.base import Kernel, matched, require_kernel, require_resolved, validated
 
 # Largest number of rows and columns in the picture of a Gram.
 _SHOWN = 30
@@ -252,5 +252,5 @@ def kept_product(
 
     With ``pieces``, q slices of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
-    X, Z = known_beside(kernel, X, Z)
+    X, Z = matched(kernel, validated(kernel, X), Z)
     return pick_backend(kernel, X, Z).matmul(kernel, X, Z, V, pieces)

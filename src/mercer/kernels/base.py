@@ -553,20 +553,6 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
     return matched(kernel, kernel.admit(X, "X"), Z)
 
 
-def known_beside(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
-    """Return points that a model has validated, and known ``Points`` Z, as ``Points`` of one floating type."""
-    known = Z.container
-    alike = (
-        type(X) is type(known) is np.ndarray
-        and X.dtype == known.dtype
-        and X.shape[1:] == known.shape[1:]
-    )
-    if alike and type(kernel).admit is Kernel.admit:
-        # rows with the columns of the known ones, which this kernel takes as they are
-        return Points(X), Z
-    return matched(kernel, validated(kernel, X), Z)
-
-
 def validated(kernel: Kernel, X: PointsLike) -> PointsLike:
     """Return points that a model has validated in the form of a kernel, most of which take finite rows as they are."""
     plain = type(X) is np.ndarray and type(kernel).admit is Kernel.admit
@@ -576,10 +562,14 @@ def validated(kernel: Kernel, X: PointsLike) -> PointsLike:
 def matched(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
     known = Z.container
+    if (
+        type(X) is type(known) is np.ndarray
+        and X.dtype == known.dtype
+        and X.shape[1:] == known.shape[1:]
+    ):
+        return Points(X), Z
     X = _alike(kernel, X, known)
-    plain = type(X) is type(known) is np.ndarray
-    if not plain:
-        refuse_mixed([place_of(X), place_of(known)])
+    refuse_mixed([place_of(X), place_of(known)])
     if (
         len(getattr(X, "shape", ())) != 2
         or len(getattr(known, "shape", ())) != 2
@@ -590,8 +580,6 @@ def matched(kernel: Kernel, X: PointsLike, Z: Points) -> tuple[Points, Points]:
         raise ValueError(
             f"X has {X.shape[1]} features, but Z has {known.shape[1]} features; they must be equal."
         )
-    if plain and X.dtype == known.dtype:
-        return Points(X), Z
     dtype = common_dtype(X, known)
     if known.dtype != dtype:
         Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
