@@ -11,8 +11,7 @@ from dis import opmap
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar
-from weakref import WeakSet
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import sklearn
 
@@ -193,18 +192,6 @@ svd lstsq mmd: phi and chi are features of points, as mercer.features(kernel, X)
 """)
 # Parameters that are kernels.
 _KERNELS = ("kernel", "kernel_x", "kernel_y")
-# Functions whose wrong calls are explained.
-_EXPLAINED: WeakSet[Any] = WeakSet()
-
-
-class _Repair(NamedTuple):
-    """Arguments by name that are known, texts of values, what is said of the others, those left out, calls around."""
-
-    kept: dict[str, Any]
-    texts: dict[str, str]
-    said: dict[str, list[str]]
-    without: str
-    around: str
 
 
 def refuse_unknown(cls: type[Any], values: tuple[Any, ...], params: dict[str, Any]) -> None:
@@ -238,7 +225,6 @@ def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
             refuse_call(function, values, params)
             raise
 
-    _EXPLAINED.add(called)
     return called
 
 
@@ -265,11 +251,11 @@ def refuse_call(
     signature = inspect.signature(function)
     if not (reason or _unbound(signature, values, params)):
         return
-    repair = _repaired(function, params)
-    reason = reason or _unbound(signature, values, repair.kept)
-    given = dict(zip(signature.parameters, values, strict=False)) | repair.kept
+    kept, texts, remedies, lost, around = _repaired(function, params)
+    reason = reason or _unbound(signature, values, kept)
+    given = dict(zip(signature.parameters, values, strict=False)) | kept
     fault = _fault(None if reason else function, given)
-    found = [f"{', '.join(names)}; {remedy}" for remedy, names in repair.said.items()]
+    found = [f"{', '.join(names)}; {remedy}" for remedy, names in remedies.items()]
     said = [f"{label} has no parameter {', nor '.join(found)}"] if found else []
     if reason:
         plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
@@ -279,9 +265,9 @@ def refuse_call(
     text = "; ".join(filter(None, said))
     if not (reason or fault):
         path = name if inspect.ismethod(function) else _public(function)
-        written = _written(signature.parameters, given, len(values), repair.texts)
-        call = repair.around.format(f"{path}({written})")
-        text += f": {repair.without}write {call}"
+        written = _written(signature.parameters, given, len(values), texts)
+        without = f"without {' and '.join(lost)} " if lost else ""
+        text += f": {without}write {around.format(f'{path}({written})')}"
     raise TypeError(f"{text}.") from None
 
 
@@ -305,33 +291,38 @@ def _first(table, keys):
 
 
 def _repaired(function, params):
-    """Return the arguments by name that a function or class has, and what to write for the others."""
+    """Return the arguments by name that a function or class has, and what to write for the others.
+
+    These are: arguments, texts of some, names for each remedy, names that are left out, and the form of calls around.
+    """
     params = {
         name: KERNELS.get(str(value).lower(), value) if "kernel" in name.lower() else value
         for name, value in params.items()
     }
     kernel = _kernel(params.get("kernel", "rbf"))
-    # beside an object those of kernels given by name are not meant
-    beside = kernel is params.get("kernel")
-    hidden = {*sys.modules["mercer.kernels.shorthand"].PARAMETERS} - params.keys()
-    known = inspect.signature(function).parameters
-    known = {name: known[name] for name in known if not (beside and name in hidden)}
+    known = dict(inspect.signature(function).parameters)
+    if kernel is params.get("kernel"):
+        # beside an object those of kernels given by name are not meant
+        for name in {*sys.modules["mercer.kernels.shorthand"].PARAMETERS} - params.keys():
+            known.pop(name, None)
     kernels = [name for name in _KERNELS if name in known]
     own = [name for name in kernel.__match_args__ if kernels and name not in known]
+    owners = [*_owners(function), type(kernel).__name__]
     kept = {name: value for name, value in params.items() if name in known}
     texts = {}
     said = {}
     lost = []
     around = "{}"
-    for name in [each for each in params if each not in known]:
-        value = params[name]
-        keys = [f"{owner}.{name}" for owner in (*_owners(function), type(kernel).__name__)]
-        keys = [_plain(key) for key in (*keys, name)]
+    for name, value in params.items():
+        if name in known:
+            continue
+        keys = [_plain(f"{owner}.{name}") for owner in owners] + [_plain(name)]
         remedy, other, formula = _meaning(keys, name, known | dict.fromkeys(own))
         wrapper = _first(_AROUND, keys)
         if wrapper:
             remedy = "a call around it does this"
-            around = wrapper.format(around, shown(value)) if value is not False else around
+            if value is not False:
+                around = wrapper.format(around, shown(value))
         elif other in kept or not other:
             lost.append(name)
         else:
@@ -343,18 +334,14 @@ def _repaired(function, params):
     for name in kernels if inner else ():
         kept[name] = _kernel(kept.get(name, "rbf"))
         values = kept[name].get_params(deep=False) | inner
-        listed = ", ".join(
-            f"{each}={texts.get(each) or _text(each, values[each])}" for each in values
-        )
-        texts[name] = f"{_public(type(kept[name]))}({listed})"
-    without = f"without {' and '.join(lost)} " if lost else ""
-    return _Repair(kept, texts, said, without, around)
+        texts[name] = f"{_public(type(kept[name]))}({_written(values, values, 0, texts)})"
+    return kept, texts, said, lost, around
 
 
 def _meaning(keys, name, known):
     """Return what is said of an argument, the known name of its meaning or "", and the formula of its value."""
-    meanings = [name, *" ".join(_MEANT.get(key, "") for key in keys).split()]
-    for meaning in [*meanings, _found(name, {each: each for each in known}) or ""]:
+    meanings = " ".join(_MEANT.get(key, "") for key in keys).split()
+    for meaning in (name, *meanings, _found(name, {each: each for each in known}) or ""):
         other, _, formula = meaning.partition("=")
         if other in known:
             value = f" = {formula.format(name)}{_NOTES.get(name, '')}" if formula else ""
@@ -552,9 +539,8 @@ rho: intercept_, which has the other sign
 sv: support_vectors_
 w coefs_: coef_, for kernel='linear', or expansion_
 """)
-# Modules of public names, the first one for a name that several have.
+# Modules of public names beside Mercer itself, the first one for a name that several have.
 _MODULES = [
-    "mercer",
     "mercer.kernels",
     "mercer.strings",
     "mercer.graphs",
@@ -619,14 +605,13 @@ def explain_class(cls: _C) -> _C:
         cls.__getattr__ = refuse_attribute
     for name, method in [*vars(cls).items()]:
         public = name == "__init__" or not name.startswith("_")
-        if public and inspect.isfunction(method) and method not in _EXPLAINED:
+        if public and inspect.isfunction(method):
             setattr(cls, name, explained(method))
     return cls
 
 
 def refuse_name(module: str, name: str, depth: int = 1) -> NoReturn:
     """Raise the error of an unknown name of a module, which is asked for ``depth`` calls away."""
-    text = _Text(_name_of_module, module, name)
     frame = sys._getframe(depth)  # noqa: SLF001 - the instruction tells an import from other uses
     if frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]:
         # the statement would drop the text of an AttributeError
@@ -634,10 +619,9 @@ def refuse_name(module: str, name: str, depth: int = 1) -> NoReturn:
             each for each in frame.f_code.co_consts if type(each) is tuple and name in each
         )
         missing = [each for each in names if not hasattr(sys.modules[module], each)]
-        text = "; ".join(_name_of_module(module, each) for each in missing)
-        raise ImportError(text, name=module)
+        raise ImportError("; ".join(_name_of_module(module, each) for each in missing), name=module)
     # Python adds names of similar spelling unless the name is None
-    raise AttributeError(text, name=None)
+    raise AttributeError(_Text(_name_of_module, module, name), name=None)
 
 
 def refuse_attribute(each: object, name: str) -> NoReturn:
@@ -676,8 +660,7 @@ def _name_of_module(module, name):
     text = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return text
-    use = use_of(name, module)
-    return f"{text}; {f'use {use}' if use else _listed(import_module(module).__all__, name)}"
+    return f"{text}; {_used(use_of(name, module)) or _listed(import_module(module).__all__, name)}"
 
 
 def _name_of_object(cls, name):
@@ -690,24 +673,23 @@ def _name_of_object(cls, name):
     names = _attributes(cls)
     if name in names:
         return f"{text} yet; call fit, with the parameters that it needs"
-    own = [f"{each}.{name}" for each in _owners(cls)]
-    use = _first(_OF_CLASSES, own) or _found(name, names | _ATTRIBUTES)
-    holders = not use and _holders(name)
-    if holders:
-        return f"{text}; {holders}"
-    use = use or _in_sklearn(name)
-    return f"{text}; {f'use {use}' if use else _listed(names, name)}"
+    own = _first(_OF_CLASSES, [f"{each}.{name}" for each in _owners(cls)])
+    use = _used(own or _found(name, names | _ATTRIBUTES)) or _holders(name)
+    return f"{text}; {use or _used(_in_sklearn(name)) or _listed(names, name)}"
+
+
+def _used(use):
+    return f"use {use}" if use else ""
 
 
 def _listed(names, wanted=""):
     """Return which names there are; of more than a dozen those whose spelling is near a wanted one."""
-    many = wanted and len(names) > 12
-    near = difflib.get_close_matches(wanted, names, 5, 0.5) if many else names
-    return (
-        f"dir() lists its {len(names)} names"
-        if many and not near
-        else f"it has {', '.join(near) or 'none'}"
-    )
+    near = names
+    if wanted and len(names) > 12:
+        near = difflib.get_close_matches(wanted, names, 5, 0.5)
+        if not near:
+            return f"dir() lists its {len(names)} names"
+    return f"it has {', '.join(near) or 'none'}"
 
 
 def _holders(name):
