@@ -21,8 +21,8 @@ from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import ORDERS, prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.normalized import NegativeSquare
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.rescaled import NegativeSquare
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import convexity
 from mercer.manifold.tensors import pointwise, scaled_eigh

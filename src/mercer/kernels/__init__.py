@@ -21,13 +21,12 @@ from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
-from mercer.kernels.normalized import Normalized
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
-from mercer.kernels.rescaled import Rescaled
+from mercer.kernels.rescaled import Normalized, Rescaled
 from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [

@@ -13,7 +13,7 @@ from mercer._compute.profile import evaluate_profile, parameters
 from mercer.kernels.algebra import Constant, Function, Scaled, Sum, compose, derivatives
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
-from mercer.kernels.normalized import Normalized
+from mercer.kernels.rescaled import Normalized
 
 _FUNCTIONS = (Function, Normalized)
 

@@ -13,9 +13,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
-from mercer.kernels.normalized import Normalized
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.rescaled import Normalized
 
 # Kernels as estimators take them; a callable takes two blocks of points.
 KernelLike: TypeAlias = Kernel | str | Callable[..., Any]

@@ -12,8 +12,8 @@ from mercer.kernels.algebra import Constant, Exp, Function, Power, compose
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
-from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Radial
+from mercer.kernels.rescaled import Normalized
 
 
 @trace.register

@@ -4,9 +4,15 @@ from mercer._elsewhere import explain_names
 from mercer.maps._extend import extend, recentred
 from mercer.maps._onto_landmarks import onto_landmarks, trace_error
 from mercer.maps._select_landmarks import select_landmarks
-from mercer.maps.coordinates import Coordinates, project_on, spectral, triangular
+from mercer.maps.coordinates import (
+    Coordinates,
+    nonsymmetric_whitening,
+    project_on,
+    spectral,
+    triangular,
+    whitened,
+)
 from mercer.maps.eigenfunctions import MercerMap, mercer_map
-from mercer.maps.empirical import nonsymmetric_whitening, whitened
 from mercer.maps.fourier import FourierFeatures, random_fourier
 from mercer.maps.monomials import monomial_count, ordered_monomials, unordered_monomials
 

@@ -22,8 +22,8 @@ from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.mapped import Mapped, map_rows
-from mercer.kernels.normalized import Normalized
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
+from mercer.kernels.rescaled import Normalized
 from mercer.linalg.generator import generator
 
 
