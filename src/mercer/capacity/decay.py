@@ -164,8 +164,7 @@ def descending(name: str, values: ArrayLike) -> Array:
 
 def require_decay(name: str, value: object) -> None:
     """Raise a TypeError unless an argument is a law of decay."""
-    kinds = (ExponentialDecay, PolynomialDecay, ListedDecay)
-    check_instance(name, value, kinds, "an ExponentialDecay, PolynomialDecay or ListedDecay")
+    check_instance(name, value, Decay, "an ExponentialDecay, PolynomialDecay or ListedDecay")
 
 
 def estimate_decay(values: ArrayLike) -> ExponentialDecay | PolynomialDecay:

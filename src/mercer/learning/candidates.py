@@ -17,11 +17,16 @@ from mercer.linalg.convexity import convexity
 
 
 class Ridged(NamedTuple):
-    """Sum of the squared leave-one-out errors of a ridge regression, its ridge, and its predictions."""
+    """Sum of the squared leave-one-out residuals of a ridge regression, its ridge, and these residuals (n, p)."""
 
     error: float
     ridge: float
-    predictions: Array
+    residuals: Array
+
+    @property
+    def losses(self) -> Array:
+        """Distances of the predictions and the targets (n,)."""
+        return np.linalg.norm(self.residuals, axis=1)
 
 
 def drawn(n: int) -> Array:
@@ -46,7 +51,7 @@ def chosen_shares(
     Y = columns[rows]
     singles = [ridged(kernel, points, Y) for kernel in kernels]
     best = np.argmin([each.error for each in singles])
-    stacked = stack_weights([each.predictions for each in singles], Y, np.ones(len(Y)))
+    stacked = stack_weights([each.residuals for each in singles], Y, np.ones(len(Y)))
     stacked /= [each.ridge for each in singles]
     single = np.eye(len(kernels))[best]
     shares = {
@@ -58,7 +63,7 @@ def chosen_shares(
     }
     shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
     found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
-    losses = {name: np.linalg.norm(Y - each.predictions, axis=1) for name, each in found.items()}
+    losses = {name: each.losses for name, each in found.items()}
     chosen = "mean"
     for name, other in (("sum", "best"), ("best", "sum")):
         if surely_less(losses[name], losses[other]):
@@ -99,10 +104,11 @@ def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
     def tried(place):
         ridge = float(np.exp(place[0]))
         try:
-            predictions = Y - leave_one_out(K, ridge, Y).residuals
+            residuals = leave_one_out(K, ridge, Y).residuals
         except np.linalg.LinAlgError:
-            return Ridged(np.inf, ridge, np.zeros_like(Y))
-        return Ridged(float(np.sum((Y - predictions) ** 2)), ridge, predictions)
+            # predictions of 0
+            return Ridged(np.inf, ridge, Y)
+        return Ridged(float(np.sum(residuals**2)), ridge, residuals)
 
     # the middle one, for kernels of variance 1
     place = [np.log(RIDGES[1])]

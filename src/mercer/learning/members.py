@@ -261,7 +261,7 @@ def _stacked(members, rows, first):
     """Return the stack with the nonnegative weights of least squares on the leave-one-out predictions."""
     judged = slice(first, len(rows.X))
     Y = rows.Y[judged]
-    weights = stack_weights([Y - each.residuals for each in members], Y, rows.weights[judged])
+    weights = stack_weights([each.residuals for each in members], Y, rows.weights[judged])
     kept = np.flatnonzero(weights > _LEAST_WEIGHT)
     if not len(kept):
         # no predictions help, and the stack is near the mean of the targets

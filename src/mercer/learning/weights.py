@@ -38,11 +38,11 @@ def aligned_weights(M: Array, a: Array) -> Array:
     return weights / norms
 
 
-def stack_weights(predictions: Sequence[Array], Y: Array, weights: Array) -> Array:
-    """Return the nonnegative weights of several leave-one-out predictions (n, p) of Y by least squares."""
+def stack_weights(residuals: Sequence[Array], Y: Array, weights: Array) -> Array:
+    """Return the nonnegative weights of predictions of Y (n, p), given their residuals, by least squares."""
     root = np.sqrt(weights)[:, None]
-    P = np.stack([(root * each).ravel() for each in predictions], axis=1)
+    P = np.stack([(root * (Y - each)).ravel() for each in residuals], axis=1)
     targets = (root * Y).ravel()
     # predictions of almost 0 would have huge weights
-    ridge = np.sqrt(1e-3 * (targets @ targets)) * np.eye(len(predictions))
-    return nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(predictions))))[0]
+    ridge = np.sqrt(1e-3 * (targets @ targets)) * np.eye(len(residuals))
+    return nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(residuals))))[0]
