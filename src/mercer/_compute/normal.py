@@ -118,7 +118,7 @@ def transposed(kernel, X, Z, width, right):
             total += _There(K.T) @ right(rows, _There(K))
         return total
     for rows in cut(len(X), array.row_step(len(Z))):
-        K = np.asarray(backend.dense(kernel, X.take(rows), Z), np.float64)
+        K = as_float64(backend.dense(kernel, X.take(rows), Z))
         total += K.T @ right(rows, K)
     return total
 

@@ -171,7 +171,7 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
-    if _are_valid(X, dtype):
+    if are_valid(X) and (dtype is None or X.dtype == dtype):
         return X
     refuse_unreadable(X := computed(X, name), name)
     if sp.issparse(X):
@@ -205,14 +205,13 @@ def as_block(rows: Any, start: int) -> Any:
     return as_rows(rows, f"X[{start}:{start + count_points(rows)}]")
 
 
-def _are_valid(X, dtype):
-    """Return whether X are rows that need no change: their checks take longer than a small product."""
+def are_valid(X: Any) -> bool:
+    """Return whether X are rows that need no change: other checks take longer than a small product or prediction."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
         and X.size > 0
         and X.dtype in _FLOATING
-        and (dtype is None or X.dtype == dtype)
         and has_finite_sum(X)
     )
 
@@ -429,13 +428,9 @@ class Points:
     def dtype(self) -> np.dtype:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
         xp = self.xp
-        dtype = getattr(self.container, "dtype", None)
-        narrow, wide = (
-            (np.dtype(xp.float32), np.dtype(xp.float64))
-            if xp is NUMPY
-            else (xp.float32, xp.float64)
-        )
-        return narrow if dtype == narrow else wide
+        single = getattr(self.container, "dtype", None) == xp.float32
+        found = xp.float32 if single else xp.float64
+        return np.dtype(found) if xp is NUMPY else found
 
     def full(self, shape: tuple[int, ...], value: float) -> Array:
         """Return an array of one value in the type and on the device of the points."""

@@ -95,7 +95,7 @@ class Route:
 
     def reason_for(self, budget: int) -> str:
         """Return the reason with the memory limit."""
-        return self.reason.format(memory=human_bytes(budget)) if "{" in self.reason else self.reason
+        return self.reason.format(memory=human_bytes(budget))
 
 
 def first_that_fits(routes: Sequence[Route], budget: int) -> Route:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, TINY, Array, PointsLike, shown, warn
+from mercer._common import EPS, TINY, Array, PointsLike, as_float64, shown, warn
 from mercer._compute.costs import TOGETHER_VARIABLES
 from mercer._compute.points import (
     Points,
@@ -288,7 +288,7 @@ def warn_coarse(
         return
     n = count_points(problem.points)
     some = take_points(problem.points, evenly_spaced(n, _COMPARED))
-    K = np.asarray(problem.kernel(widened(some)), np.float64)
+    K = as_float64(problem.kernel(widened(some)))
     spread = 2 * float(K.diagonal().mean() - K.mean())
     if len(K) > 1 and reached > _HIDDEN * spread:
         warn(

@@ -13,7 +13,16 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_flags,
+    shown,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import Points, are_others, count_points, take_points, widened
@@ -34,6 +43,7 @@ from mercer.estimators._rows import (
     warn_of_kernel_values,
 )
 from mercer.expansion import Expansion, over_points, values_at, with_intercept
+from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel, check_pairwise, validated, with_params
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed
@@ -342,7 +352,7 @@ def require_fitted(model: Model, points: PointsLike, vectors: PointsLike) -> Non
 
 def exact_vectors(kernel: Kernel, points: PointsLike, coef: Array | None) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
-    return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
+    return Expansion(kernel, widened(points), as_float64(coef))
 
 
 def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
@@ -414,6 +424,14 @@ class CoordinateTransformer(KernelTransformer):
         return self.coordinates_.preimages(
             as_coordinates(X, "X", self.n_components_), self.preimage
         )
+
+    def _computed(self, X, sample_weight):
+        """Return training points, what the first route that the memory holds finds of them, n, and the trace error."""
+        data = self._weighted_data(X, sample_weight)
+        points = data.points
+        self.kernel_: Kernel = data.phi.kernel
+        warn_degenerate(self.kernel_, points)
+        return points, *self._route(data.size).run(data)
 
     def _landmark_moments(self, data):
         """Return the moments of coordinates in the span of landmarks."""

@@ -24,7 +24,7 @@ from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import attribute, estimator_mixin, of_points
-from mercer.estimators._problem import Problem, in_range
+from mercer.estimators._problem import Problem
 from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import (
     Normals,
@@ -33,6 +33,7 @@ from mercer.estimators._svm import (
     is_linear,
     kernel_product,
     normals,
+    store_vectors,
     stored_coefficients,
 )
 from mercer.expansion import Expansion, with_intercept
@@ -261,10 +262,9 @@ def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> N
 
 
 def store_classes(model: SupportVectorClassifier, problem: Problem) -> None:
-    """Store the classes and the kernel of a problem, and how its binary classifiers divide the classes."""
+    """Store the classes of a problem, and how its binary classifiers divide them."""
     model.classes_ = problem.classes
     model.class_weight_ = problem.class_weight
-    model.kernel_ = problem.kernel
     vars(model)["_multi_class"] = model.multi_class
 
 
@@ -273,13 +273,8 @@ def store_coefficients(
 ) -> None:
     """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     store_classes(model, problem)
-    packed = problem.binary.block(coef)
-    used = packed.any(axis=1).nonzero()[0]
-    model.support_ = problem.rows[used]
-    model.support_vectors_ = take_points(problem.points, used)
+    used = store_vectors(model, problem, problem.binary.block(coef))
     model.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))
-    # most problems of many classes have a coefficient for every point: no copy
-    model.dual_coef_ = in_range(packed if len(used) == len(packed) else packed[used], problem.dtype)
     model.intercept_ = biases.astype(problem.dtype)
 
 

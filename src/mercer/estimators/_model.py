@@ -152,18 +152,10 @@ class Model(CallbackSupportMixin):
         return owner
 
 
-def fits(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
-    """Return a method that fits a model anew, see `_within`, to arrays of any library."""
-    return _within(method, fresh=True)
-
-
-def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
-    """Return a method that adds points to a fit, see `_within`, of arrays of any library."""
-    return _within(method, fresh=False)
-
-
-def _within(method, fresh):
-    """Return a method within which a model is open; an error leaves the model as it was.
+def fits(
+    method: Callable[Concatenate[_M, _P], _R], fresh: bool = True
+) -> Callable[Concatenate[_M, _P], _R]:
+    """Return a method that fits a model to arrays of any library; an error leaves the model as it was.
 
     Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
     place. At the end arrays become read-only, and move to the place. A ``fresh`` fit forgets the one before.
@@ -196,6 +188,11 @@ def _within(method, fresh):
         return found if found is self or place is None else moved(found, place)
 
     return explained(called)
+
+
+def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+    """Return a method that adds points to a fit."""
+    return fits(method, fresh=False)
 
 
 def _open(model, place, fresh):
@@ -326,10 +323,10 @@ def _close(model, fitted):
     """Make the public arrays of a fitted model read-only."""
     vars(model)["_prepared"] = {}
     for value in fitted.values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-        elif sp.issparse(value):
-            _freeze_parts(value)
+        parts = (value.data, value.indices, value.indptr) if sp.issparse(value) else (value,)
+        for array in parts:
+            if isinstance(array, np.ndarray):
+                array.flags.writeable = False
 
 
 def _has_nan(value):
@@ -342,9 +339,3 @@ def _has_nan(value):
     if isinstance(value, Certificate):
         return any(map(math.isnan, (value.primal, value.dual, value.kkt)))
     return isinstance(value, float) and math.isnan(value)
-
-
-def _freeze_parts(rows):
-    """Make the arrays of sparse rows read-only."""
-    for array in (rows.data, rows.indices, rows.indptr):
-        array.flags.writeable = False

@@ -15,6 +15,7 @@ from mercer._compute.costs import PROOF
 from mercer._compute.points import Points
 from mercer.kernels.base import size_of_values, validated
 from mercer.linalg.convexity import Convexity, convexity
+from mercer.solvers.svm import Infeasible
 
 # Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
 _LARGEST_BOUND = 1e300
@@ -125,7 +126,13 @@ class Problem:
         return place[rows]
 
 
-def name_mean(problem: Problem, points: Array, weights: Array) -> str:
+def name_means(problem: Problem, found: Infeasible) -> tuple[str, str]:
+    """Name the two weighted means of points that are the evidence of contradictory constraints."""
+    points = found.dual.points
+    return _mean(problem, points, found.coef), _mean(problem, points, -found.coef)
+
+
+def _mean(problem, points, weights):
     """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
     used = np.flatnonzero(weights > 0)
     rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer import landmarks
-from mercer._common import Memory
+from mercer._common import Memory, as_float64
 from mercer._compute.points import count_points, widened
 from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work
 from mercer.estimators._accuracy import Solved, conclude
@@ -61,6 +61,7 @@ def store(
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
     coef = _signed(linear, solved.duals, solved.solutions)
     store_classes(model, problem)
+    model.kernel_ = problem.kernel
     model.support_vectors_ = basis.points
     model.dual_coef_ = in_range(basis.coef @ (linear.points.T @ coef), problem.dtype)
     model.intercept_ = solved.solutions.bias.astype(problem.dtype)
@@ -85,8 +86,8 @@ def recomputed(
     landmarks = model.support_vectors_
     psi = exact_vectors(kernel, landmarks, model.dual_coef_)
     basis = orthonormal_basis(features(kernel, widened(landmarks)), model.memory)
-    F = np.asarray(basis(points), np.float64)
-    values = np.asarray(psi(points), np.float64)
+    F = as_float64(basis(points))
+    values = as_float64(psi(points))
     W = basis.inner(psi)
     coef = np.zeros((len(problem.rows), len(duals)))
     coef[training_places(model, problem, model.restricted_dual_["rows"])] = model.restricted_dual_[

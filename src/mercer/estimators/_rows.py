@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_large, shown, warn
-from mercer._compute.points import as_rows, has_finite_sum
+from mercer._compute.points import are_valid, as_rows
 from mercer._compute.readable import computed, refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 from mercer.estimators._model import Model
@@ -27,7 +27,7 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     if not reset and are_known(X, vars(model)):
         return X
-    if reset and _are_plain(X) and len(X) > 1:
+    if reset and are_valid(X) and X.flags.c_contiguous and len(X) > 1:
         # what scikit-learn stores
         vars(model).pop("feature_names_in_", None)
         model.n_features_in_ = X.shape[1]
@@ -55,22 +55,14 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
         raise
 
 
-def _are_plain(X):
-    """Return whether scikit-learn would take X as it is: its checks take half of the prediction of a row."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in (np.float64, np.float32)
-        and X.flags.c_contiguous
-        and X.size > 0
-        and has_finite_sum(X)
-    )
-
-
 def are_known(X: PointsLike, state: dict[str, Any]) -> bool:
     """Return whether new rows need no change, and have as many columns as those of the fit, which had no names."""
-    plain = type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == state.get("n_features_in_")
-    return plain and "feature_names_in_" not in state and _are_plain(X)
+    return (
+        "feature_names_in_" not in state
+        and are_valid(X)
+        and X.flags.c_contiguous
+        and X.shape[1] == state.get("n_features_in_")
+    )
 
 
 def _refuse_columns(X):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, check_weights, notify, warn
+from mercer._common import Array, ArrayLike, as_float64, check_weights, notify, warn
 from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
@@ -212,7 +212,7 @@ def outside_of(
     normals = in_float64(fitted.expansion_)
     numbers = columns.numbers
     numbers[rows] = -1
-    intercept = np.asarray(fitted.intercept_, np.float64)
+    intercept = as_float64(fitted.intercept_)
     least = _OUTSIDE * fitted.tol
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
     return blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
@@ -225,7 +225,7 @@ def _outside(decision, rows, codes, weights, numbers):
     violations = np.zeros(len(used))
     parts = [Certificate(0.0, 0.0, 0.0)]
     if len(used):
-        values = np.asarray(decision.normals(widened(rows[used])), np.float64)
+        values = as_float64(decision.normals(widened(rows[used])))
         upper = decision.upper[codes[used]] * weights[used]
         counts = np.bincount(codes[used], minlength=len(decision.upper))
         for k, dual in enumerate(pairs.subproblems(counts, decision.multi_class).duals(upper)):

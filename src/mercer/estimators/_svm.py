@@ -466,13 +466,14 @@ def check_positives(name: str, values: ArrayLike) -> Array:
 # --- fitted models ---------------------------------------------------------------------------------------------------
 
 
-def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) -> None:
-    """Store the coefficients (k, m) of the points of a problem, and the support vectors, as fitted attributes."""
+def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) -> Array:
+    """Store the coefficients (k, m) of the points of a problem, and the support vectors; return their places."""
     used = coef.any(axis=1).nonzero()[0]
     model.kernel_ = problem.kernel
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     model.dual_coef_ = in_range(coef[used], problem.dtype)
+    return used
 
 
 def copy_validation(source: Model, model: Model) -> None:

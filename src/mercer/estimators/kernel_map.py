@@ -15,8 +15,6 @@ from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
-from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
 from mercer.maps import Coordinates, extend, recentred, residuals
 from mercer.maps._onto_landmarks import principal_coordinates
@@ -143,13 +141,10 @@ class KernelMap(CoordinateTransformer):
         self
         """
         relative_tolerance(self.tol)
-        data = self._weighted_data(X, sample_weight)
-        warn_degenerate(data.phi.kernel, data.points)
-        self.kernel_: Kernel = data.phi.kernel
-        coordinates, n, trace_error = self._route(data.size).run(data)
+        points, coordinates, n, trace_error = self._computed(X, sample_weight)
         self.n_samples_seen_: float = n
         self._extended = False
-        return self._store(coordinates, data.points, trace_error)
+        return self._store(coordinates, points, trace_error)
 
     def _routes(self, size):
         chosen = self._chosen_landmarks(replace(size, whole=False))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
 from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
@@ -18,8 +18,6 @@ from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._landmarks import has_given_landmarks
 from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, values_at, with_intercept
-from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
@@ -176,12 +174,7 @@ class KernelPCA(CoordinateTransformer):
         self
         """
         pca.check_components(self.n_components)
-        data = self._weighted_data(X, sample_weight)
-        points = data.phi.prepared.container
-        self.kernel_: Kernel = data.phi.kernel
-        warn_degenerate(self.kernel_, points)
-        found, n, trace_error = self._route(data.size).run(data)
-        return self._store(found, points, n, trace_error)
+        return self._store(*self._computed(X, sample_weight))
 
     def _routes(self, size):
         pca.check_components(self.n_components)
@@ -250,8 +243,7 @@ class KernelPCA(CoordinateTransformer):
         points = self._new_points(X) if blocks is None else self._new_sample(X, blocks)
         found = self._moments.add(InMemory(points) if blocks is None else blocks)
         self._n_rows += count_points(points) if blocks is None else blocks.shape[0]
-        found, n, trace_error = self._of_moments(found)
-        return self._store(found, points, n, trace_error)
+        return self._store(points, *self._of_moments(found))
 
     def _of_moments(self, found):
         """Return the components of sums over points in the span of landmarks, their number, and the trace error."""
@@ -262,7 +254,7 @@ class KernelPCA(CoordinateTransformer):
         )
         return restricted, found.n, found.trace_error
 
-    def _store(self, found, points, n, trace_error):
+    def _store(self, points, found, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
         found = found.whitened(n) if self.whiten else found
         self.n_samples_: float = n
@@ -419,8 +411,6 @@ class KernelPCA(CoordinateTransformer):
                 residuals.of_projections(axes, intercept, points, self.eigenvalues_, weights)
             )
         psi = self._exact(kernel, points)
-        V, values = (
-            np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_)
-        )
+        V, values = (as_float64(array) for array in (self.eigenvectors_, self.eigenvalues_))
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
         return Residuals(pca.residuals(psi, self.intercept_, V, values, scale, weights))

@@ -9,7 +9,7 @@ from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._model import fits, storable_estimator
-from mercer.estimators._problem import name_mean
+from mercer.estimators._problem import name_means
 from mercer.estimators._svm import check_C
 from mercer.expansion import features
 
@@ -277,9 +277,7 @@ class SVC(SupportVectorClassifier):
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""
-        first, second = (
-            name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1)
-        )
+        first, second = name_means(problem, found)
         distance = found.numbers["distance"]
         unit = found.numbers["unit"]
         return (

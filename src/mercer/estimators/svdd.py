@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, warn
+from mercer._common import Array, PointsLike, as_float64, warn
 from mercer._compute.points import widened
 from mercer.estimators._model import attribute, of_points, prepared, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
@@ -136,7 +136,7 @@ class SVDD(Boundary):
                 "feasible value.",
             )
             C = 1 / mass
-        return smallest_ball_dual(np.asarray(problem.diagonal, np.float64), C * weights), 1.0
+        return smallest_ball_dual(as_float64(problem.diagonal), C * weights), 1.0
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from mercer import factor
-from mercer._common import Array, Memory, Seed, check_integer, shown, warn
+from mercer._common import Array, Memory, Seed, as_float64, check_integer, shown, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.routes import Route, Size, required
 from mercer.expansion import Expansion, over_points, squares
@@ -100,8 +100,8 @@ def components(
     least, share = _first(m, n)
     inner = factor.inner_products(phi, least, memory) if inner is None else inner
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = np.asarray(inner @ at_mean, np.float64)[:, 0] if centre else np.zeros(m)
-    total = float(n_points * (shares @ (np.asarray(squares(phi), np.float64) - values)))
+    values = as_float64(inner @ at_mean)[:, 0] if centre else np.zeros(m)
+    total = float(n_points * (shares @ (as_float64(squares(phi)) - values)))
     options = {
         "centre": centre,
         "weights": weights,
