@@ -39,7 +39,7 @@ from mercer.solvers.svm.on_demand import (
     tiles_of_points,
     wanted_rows,
 )
-from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, width_of
+from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, strict, width_of
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, objectives, settle
@@ -659,7 +659,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         # an allowed gap allows the violation
         close = status == DONE and chain.gaps[k] > 0
         found.violation[k] = smaller(violation, goal.tol) if close else violation
-        found.allowed[k] = allowed(own_goal, bias)
+        found.allowed[k] = allowed(strict(goal, found.unit[k]), bias)
         found.bias[k] = 0.5 * (bias[0] + bias[all_groups - 1])
         found.margin[k] = 0.5 * (bias[1] - bias[0]) if all_groups > 1 else 1.0
         value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, found.bias[k])

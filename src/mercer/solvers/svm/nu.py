@@ -15,7 +15,6 @@ from mercer._common import Array
 from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_alone, solve_each
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
-from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.options import Goal, Limits, Options
 from mercer.solvers.svm.rows import Rows
@@ -27,9 +26,9 @@ from mercer.solvers.svm.verify import (
     measured_each,
 )
 
-# Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
+# Margins below this share of that of the classes' means are solved for more closely.
 _COARSE = 1e-2
-# Margins below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
+# Those below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
 _TOUCHING_HARD = 1e-9
 _TOUCHING_NU = 1e-4
 _KEPT = 1e-2
@@ -109,7 +108,6 @@ def _widest_margins(rows, duals, half, touching, options):
 
     Chang, Lin, *Training nu-support vector classifiers: theory and algorithms*, Neural Computation 13 (2001).
     """
-    tol = options.tol
     order = np.lexsort((duals.target < 0, duals.number))
     sign = duals.target[order]
     bound = (duals.upper - duals.lower)[order]
@@ -127,39 +125,17 @@ def _widest_margins(rows, duals, half, touching, options):
     sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
     shares = np.repeat(half, 2) / sums
     own.coef[:] *= sign * np.repeat(shares, np.stack((split, own.sizes - split), axis=1).ravel())
-    largest = own.largest
-    goal = _goal_of_sums(rows, tol, largest, per_margin=1.0, least=_COARSE, touching=touching)
+    margins = {"per_margin": 1.0, "least": _COARSE, "touching": touching}
+    goal = _goal_of_sums(rows, options.tol, own.largest, **margins)
     if touching == _TOUCHING_HARD:
         # no point is inside of a hard margin, whatever the tolerance
         goal = goal._replace(operations=np.inf)
     found = solve_each(rows, own, options, goal)
-    # small margins are solved for closely only if they count
-    least = touching * found.unit
-    _to_one_sum(own, found, sign)
-    closer = (
-        (found.margin + found.violation > least)
-        & (found.violation > tol * np.maximum(found.margin, least))
-        & (found.n_iter < options.limit(largest))
-    )
-    if closer.any() and rows.dtype == np.float32:
-        rows = rows_of(rows.kernel, rows.points, 0.0)
-    for k in np.flatnonzero(closer).tolist():
-        one = slice(k, k + 1)
-        part = replace(own[one], coef=found[k].coef, sums_only=False)
-        finer = solve_each(rows, part, options, goal._replace(least=least[k], touching=least[k]))
-        _to_one_sum(part, finer, sign[own.stops[k] : own.stops[k + 1]])
-        finer.n_iter[:] += found.n_iter[one]
-        finer.unit[:] = found.unit[one]
-        found[one] = finer
+    # with one sum: gradients contain the margins, the violations of two groups add up
+    found.gradient[:] += sign * found.margin[own.number]
+    found.violation[:] = measured_each(own, found.coef, found.gradient, found.bias)[0]
     back = np.argsort(order)
     return replace(found, coef=found.coef[back], gradient=found.gradient[back])
-
-
-def _to_one_sum(duals, found, sign):
-    """Add the margins of solutions of two groups to their gradients, and measure them as duals with one sum."""
-    found.gradient[:] += sign * found.margin[duals.number]
-    # the violations of two groups add up
-    found.violation[:] = measured_each(duals, found.coef, found.gradient, found.bias)[0]
 
 
 def _in_margins(duals, found):

@@ -41,8 +41,9 @@ class Goal(NamedTuple):
 
     The margin of two groups is half the bias of the second minus that of the first; where a start only gives their
     sums, ``least`` and ``touching`` are in units of twice the margin of their means. Steps also end where the margin is
-    proved to be at most ``touching``, which counts as none. Above a share ``coarse`` of the gap in the objective
-    steps go on; refinement may take ``operations``, or a share of those spent if that is more.
+    proved to be at most ``touching``, which counts as none. A margin below ``least`` is solved for again, see `strict`.
+    Above a share ``coarse`` of the gap in the objective steps go on; refinement may take ``operations``, or a share of
+    those spent if that is more.
     """
 
     tol: float
@@ -61,6 +62,20 @@ def scaled(goal, share, unit):
         goal.tol * share,
         goal.per_margin,
         goal.least * unit,
+        goal.coarse,
+        goal.operations,
+        goal.touching * unit,
+    )
+
+
+@compiled
+def strict(goal, unit):
+    """Return a goal in units of margins whose tolerance is a share of the margin down to those that count as none."""
+    small()
+    return Goal(
+        goal.tol,
+        goal.per_margin,
+        goal.touching * unit if goal.per_margin > 0 else goal.least,
         goal.coarse,
         goal.operations,
         goal.touching * unit,
@@ -173,7 +188,7 @@ class Limits(NamedTuple):
 
     def in_units(self, unit: float) -> Limits:
         """Return the limits with least violation and margin that were in units of margins."""
-        return self._replace(goal=scaled(self.goal, 1.0, unit))
+        return self._replace(goal=Goal(*strict(self.goal, unit)))
 
 
 class SharedCallback:
