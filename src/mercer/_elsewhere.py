@@ -19,7 +19,6 @@ from mercer._common import shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_C = TypeVar("_C", bound=type[Any])
 
 
 def _plain(name):
@@ -599,7 +598,7 @@ def explain_names(module: str) -> None:
             names[name] = home[name]
 
 
-def explain_class(cls: _C) -> _C:
+def explain_class(cls: type[_R]) -> type[_R]:
     """Let the errors of unknown attributes of a class, and of wrong calls of its methods, say what to write."""
     if not hasattr(cls, "__getattr__"):
         cls.__getattr__ = refuse_attribute

@@ -47,9 +47,14 @@ class Fitted:
         return super().fit(X, y) if sample_weight is None else super().fit(X, y, sample_weight)
 
     def _with(self, **changed):
-        """Return Mercer's estimator with the parameters that it shares with this one, and some that are changed."""
+        """Return Mercer's estimator with the parameters that it shares with this one, and some that are changed.
+
+        That for a callable takes the matrix of its values.
+        """
         own = self._native.__dataclass_fields__
         params = {name: value for name, value in vars(self).items() if name in own}
+        if callable(self.kernel):
+            params["kernel"] = "precomputed"
         return self._native(**params | changed)
 
 

@@ -20,7 +20,6 @@ class Pairwise(Fitted):
         """Return Mercer's model of rows, or of the matrix of a callable, which takes two rows, and each pair once."""
         if callable(self.kernel):
             X = self._get_kernel(X)
-            changed["kernel"] = "precomputed"
         return self._with(**changed).fit(X, *given)
 
     def _evaluated(self, X, own, native):

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
-from sklearn.utils.validation import _check_feature_names, _check_n_features
+from sklearn.utils.validation import validate_data
 
 from mercer import estimators
 from mercer.kernels.shorthand import kernel_of, with_kernel
@@ -21,19 +21,17 @@ class Machine(Fitted):
             raise ValueError(f"max_iter = {self.max_iter} counts the steps of LIBSVM.")
         if self.verbose:
             raise ValueError(f"verbose = {self.verbose} prints the steps of LIBSVM.")
-        name = self.kernel
-        if callable(name):
+        if callable(self.kernel):
             # where predictions look for it
             self._BaseLibSVM__Xfit = X
             points = self._compute_kernel(X)
-            name = "precomputed"
             self.shape_fit_ = getattr(X, "shape", (len(X),))
         else:
             # names of columns are checked by scikit-learn
             points = X if hasattr(X, "dtype") else np.asarray(X)
             points = points.astype(np.float64, casting="same_kind", copy=False)
             self.shape_fit_ = points.shape
-        model = self._with(kernel=name, **self._fixed)
+        model = self._with(**self._fixed)
         if sample_weight is not None:
             if getattr(self, "class_weight", None) == "balanced":
                 raise ValueError(
@@ -72,8 +70,8 @@ class Machine(Fitted):
         self._probA = self._probB = np.empty(0)
         self.fit_status_ = 0
         if not callable(self.kernel):
-            _check_feature_names(self, X, reset=True)
-            _check_n_features(self, X, reset=True)
+            # sets the number and the names of columns
+            validate_data(self, X, skip_check_array=True)
 
     def _decision_function(self, X):
         if self.mercer_ is None:
