@@ -190,21 +190,24 @@ class TangentFeatures(ByContent):
 
     @functools.cached_property
     def _planes(self):
-        return _planes(self)
+        return Planes(as_float64(self.points), as_float64(self.directions))
 
     def _gram(self, chi):
         """Return <psi_ia, chi_j> (n a, p) for the vectors psi before they are combined."""
         own = self._planes
-        other = _planes(chi)
-        a = self.directions.shape[1]
-        width = chi.directions.shape[0] * chi.directions.shape[1] * a
-        rows = blocks(len(self.points), width)
-        return _joined((_pairs(self.kernel, own.take(each), other) for each in rows), chi.coef)
+        other = chi._planes  # noqa: SLF001
+        return chi._in_blocks(  # noqa: SLF001
+            lambda rows: _pairs(self.kernel, own.take(rows), other),
+            len(self.points),
+            chi.coef,
+            self.directions.shape[1],
+        )
 
-    def _in_blocks(self, function, n, coef):
-        """Return ``function(rows)`` for blocks of n rows, combined by coefficients."""
-        width = self.directions.shape[0] * self.directions.shape[1]
-        return _joined(map(function, blocks(n, width)), coef)
+    def _in_blocks(self, function, n, coef, size=1):
+        """Return ``function(rows)``, ``size`` rows for each of n, in blocks, combined by coefficients."""
+        width = size * self.directions.shape[0] * self.directions.shape[1]
+        parts = map(function, blocks(n, width))
+        return np.concatenate([part if coef is None else part @ coef for part in parts])
 
 
 def tangent_features(kernel: Kernel, X: PointsLike, T: ArrayLike) -> TangentFeatures:
@@ -262,10 +265,6 @@ def tangent_features(kernel: Kernel, X: PointsLike, T: ArrayLike) -> TangentFeat
     return found
 
 
-def _planes(psi):
-    return Planes(as_float64(psi.points), as_float64(psi.directions))
-
-
 def in_float64(block: Any) -> Any:
     """Return tangent features or an expansion over the same points in float64."""
     points = as_float64(block.points)
@@ -296,8 +295,3 @@ def _finite_jet(kernel, left, right, order):
             f"derivatives of {shown(kernel)} along T overflow float64 at X; scale X and T first."
         )
     return found
-
-
-def _joined(parts, coef):
-    """Return the joined rows of all parts, combined by coefficients."""
-    return np.concatenate([part if coef is None else part @ coef for part in parts])

@@ -94,16 +94,16 @@ class Anova(Composite):
         return _last(_sums(map(self.kernel.diagonal, _columns(points)), self.degree))
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        slopes = _slopes([self.kernel.evaluate(column) for column in _tiles(tile)], self.degree, W)
-        return tile.xp.concat(list(map(self.kernel.gradient, _tiles(tile), slopes)), axis=1)
+        return self._pulled_back(self.kernel.evaluate, self.kernel.gradient, _tiles(tile), W)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        slopes = _slopes(
-            [self.kernel.diagonal(column) for column in _columns(points)], self.degree, w
-        )
-        return points.xp.concat(
-            list(map(self.kernel.diagonal_gradient, _columns(points), slopes)), axis=1
-        )
+        kernel = self.kernel
+        return self._pulled_back(kernel.diagonal, kernel.diagonal_gradient, _columns(points), w)
+
+    def _pulled_back(self, evaluate, gradient, columns, W):
+        """Return the gradients (n, d) of the sum of W times E_p, from those of the inner kernel of each column."""
+        slopes = _slopes(list(map(evaluate, columns)), self.degree, W)
+        return namespace_of(W).concat(list(map(gradient, columns, slopes)), axis=1)
 
 
 def _one_column(X):
