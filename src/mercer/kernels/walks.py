@@ -32,15 +32,15 @@ class WalkGraphs:
 
     def work(self, other: Self) -> float:
         """Return the expected number of elementary steps for a pair of graphs."""
-        (n, edges), (m, other_edges) = (
-            (
-                len(each.labels.values) / len(each.directed),
-                len(each.neighbours.values) / len(each.directed),
-            )
-            for each in (self, other)
-        )
+        n, edges = self._means
+        m, other_edges = other._means
         # about 20 steps of the iteration, of two operations each
         return 40 * (n * other_edges + m * edges + n * m)
+
+    @property
+    def _means(self):
+        """Mean numbers of nodes and of neighbours of all nodes."""
+        return [len(each.values) / len(self.directed) for each in (self.labels, self.neighbours)]
 
     def take_rows(self, rows: Array | slice) -> Self:
         """Return some of the graphs."""
