@@ -40,16 +40,14 @@ from mercer.solvers.svm.engine import (
 from mercer.solvers.svm.fused_rows import ROUNDED_POINTS, rows_of
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, refine_point
-from mercer.solvers.svm.options import COARSE, Goal, Limits, Options, buffer_values
+from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 from mercer.solvers.svm.verify import (
     EPS,
     Point,
-    certificate,
     exact_gradient,
-    finer,
     measured,
 )
 
@@ -202,24 +200,21 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
 def _solve_factored(rows, dual, limits, full=False):
     """Return the solution of a linear kernel, of one of low rank or of a ``full`` factor, None for other kernels.
 
-    The tolerance follows the margin, which is known better after each solution.
+    The tolerance follows the margin and the gap, which are known better after each solution.
     """
-    bias = measured(exact_gradient(rows, dual, dual.coef), dual.coef, dual)[0]
-    tol = float(allowed(limits.goal, bias))
-    n_iter = 0
-    coef = dual.coef
+    point = Point(dual, dual.coef, exact_gradient(rows, dual, dual.coef))
+    tol = float(allowed(limits.goal, point.bias))
     while True:
-        own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - n_iter)
-        found = solve_factored(rows, replace(dual, coef=coef), own, full)
+        own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - point.n_iter)
+        found = solve_factored(rows, replace(dual, coef=point.coef), own, full)
         if found is None:
             return None
-        coef = found.coef
-        n_iter = n_iter + found.n_iter
-        finer = float(allowed(limits.goal, measured(found.gradient, coef, dual)[0]))
-        if found.violation <= finer or found.violation > tol:
+        point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
+        share = point.finer(limits.goal.coarse)
+        wanted = min(float(allowed(limits.goal, point.bias)), share * point.violation)
+        if point.violation <= wanted or point.violation > tol:
             break
-        tol = finer
-    point = Point(dual, coef, found.gradient, n_iter)
+        tol = wanted
     rising, falling = point.slopes()
     if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
         refine_point(rows, point, NEAR * tol)
@@ -482,11 +477,9 @@ class _Solver:
 
     def _gap_is_small(self):
         """Whether the gap is a small share of the objective; otherwise the tolerance becomes finer, once."""
-        point = self.point
-        if self._goal is not self._limits.goal or point.dual.split is not None or self._ended():
+        if self._goal is not self._limits.goal or self._ended():
             return True
-        found = certificate(point.dual, point.coef, point.gradient, point.bias)
-        share = finer(found.gap, found.primal, COARSE)
+        share = self.point.finer(self._goal.coarse)
         self._goal = self._goal._replace(tol=self._goal.tol * share)
         return share == 1
 

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import Array
+from mercer._common import Array, listening
 from mercer._compute.costs import (
     ENTRY,
     FACTORED_UNKNOWNS,
@@ -45,10 +45,11 @@ from mercer._compute.points import (
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
+from mercer.linalg.cholesky import Partial
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.options import COARSE, Limits
+from mercer.solvers.svm.options import Limits
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import DRIFT, EPS, Point, certificate, exact_gradient, finer
+from mercer.solvers.svm.verify import DRIFT, EPS, Point, exact_gradient
 
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.
@@ -226,7 +227,7 @@ class _State:
         self.found = Point(self.dual, coef, self.dual.target - self.A @ normal - ridge)
 
     def solve(self, limits: Limits) -> Point:
-        """Take rounds until the violation is within the tolerance and the gap a small share of the objective."""
+        """Take rounds until the violation is within the tolerance."""
         # squares of large numbers overflow
         largest = float(np.abs(self.found.gradient).max()) or 1.0
         spread = largest * float(np.std(self.found.gradient / largest)) or 1.0
@@ -255,19 +256,9 @@ class _State:
             if vain >= _VAIN:
                 best.gain = 0.0
                 break
-            if violation <= tol and (share := self._finer()) < 1:
-                tol = violation * share
             sigma *= _GROWTH
         best.n_iter = self.n_iter
         return best
-
-    def _finer(self):
-        """Return `finer` of the gap and of norm and losses, which a shift of the targets leaves."""
-        found = self.found
-        level = self.A[:, : self._n_groups] @ (found.bias / self.unit)
-        dual = replace(self.dual, target=self.dual.target - level, split=None)
-        parts = certificate(dual, found.coef, found.gradient - level, 0.0)
-        return finer(parts.gap, parts.primal, COARSE)
 
     def _maximise(self, sigma, tol, max_iter):
         """Take the Newton steps of a round, and move to its maximisers."""
@@ -498,21 +489,18 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
 
 def _factor_of(rows, places, full):
     """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
-    # `mercer.linalg.cholesky.pivoted` ends sooner, at n roundings of the largest entry
     gram = Gram(rows.kernel, take_points(widened(rows.points), places))
-    remainder = np.array(gram.diagonal(), np.float64)
-    floor = _ROUNDINGS * EPS * remainder.max()
-    rank = int(min(_RANK, _PART * len(remainder)))
+    n = len(places)
+    rank = int(min(_RANK, _PART * n))
     if full:
-        rank = len(remainder) if len(remainder) <= MOST_UNKNOWNS else 0
-    L = np.zeros((len(remainder), rank))
-    for r in range(rank):
-        check_cancelled()
-        pivot = int(np.argmax(remainder))
-        if not remainder[pivot] > floor:
-            return L[:, :r]
-        column = np.asarray(gram[:, [pivot]], np.float64)[:, 0] - L[:, :r] @ L[pivot, :r]
-        L[:, r] = column / np.sqrt(remainder[pivot])
-        remainder -= np.square(L[:, r])
-        remainder[pivot] = 0
-    return L if remainder.max() <= floor else None
+        rank = n if n <= MOST_UNKNOWNS else 0
+    diagonal = np.asarray(gram.diagonal(), np.float64)
+    partial = Partial(gram, diagonal, rank, None)
+    # n roundings, at which other factors end, are too many
+    partial.floor = _ROUNDINGS * EPS * diagonal.max()
+    # callbacks of a fit follow its violation
+    with listening(None):
+        while partial.open:
+            check_cancelled()
+            partial.add_one(np.argmax(partial.diagonal))
+    return None if partial.diagonal.max() > 0 else partial.factor

@@ -211,6 +211,13 @@ class Point:
         linear = 0.5 * float(self.coef @ (self.dual.target + self.gradient))
         return linear - self.dual.epsilon * float(np.abs(self.coef).sum())
 
+    def finer(self, coarse: float) -> float:
+        """Return the share of a tolerance that steps aim at next, 1 if the gap is small or there are two groups."""
+        if self.dual.split is not None:
+            return 1.0
+        found = certificate(self.dual, self.coef, self.gradient, self.bias)
+        return float(finer(found.gap, found.primal, coarse))
+
     def slopes(self) -> tuple[Array, Array]:
         """Return the slopes of rises and of falls about the biases, -inf and inf at that bound.
 
