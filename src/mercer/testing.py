@@ -13,9 +13,8 @@ from sklearn.model_selection import cross_val_score
 
 from mercer._common import as_float64
 from mercer._compute import array, pick_backend
-from mercer._compute.namespace import Namespace
-from mercer._compute.points import as_rows, count_points, take_points
-from mercer._compute.profile import parameters
+from mercer._compute.points import as_rows, count_points, dense, take_points
+from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion, features
 from mercer.formats import load, save
@@ -324,34 +323,32 @@ def _gradient(kernel, X):
         _close("vjp = central differences", member, G, differences, abs(member(X, Z)).max())
 
 
+def _values(kernel, X, xp=np):
+    """Return what a kernel computes of rows, and of rows and the first 5 of these, by the name of the call."""
+    Z = X[:5, :]
+    V = xp.ones((X.shape[0], 2), dtype=xp.float64)
+    found = {
+        "k(X)": kernel(X),
+        "k(X, Z)": kernel(X, Z),
+        "diag": kernel.diag(X),
+        "Gram @ V": Gram(kernel, X) @ V,
+        "Gram of X and Z @ V": Gram(kernel, X, Z) @ V[:5, :],
+    }
+    if kernel.tags.differentiable:
+        found["vjp"] = kernel.vjp(X, Z, xp.ones((X.shape[0], 5), dtype=xp.float64))
+    return found
+
+
 def _single_precision(kernel, X):
     """float32 in gives float32 out, with the values of float64 up to rounding."""
     X32 = X.astype(np.float32)
-    K = kernel(X.astype(np.float32).astype(np.float64))
-    results = {
-        "k(X)": (kernel(X32), K),
-        "k(X, Z)": (kernel(X32, X32[:5]), K[:, :5]),
-        "diag": (kernel.diag(X32), np.diagonal(K)),
-        "Gram @ V": (Gram(kernel, X32) @ np.eye(len(X)), K),
-    }
-    if kernel.tags.differentiable:
-        W = np.ones((len(X), 5))
-        results["vjp"] = (
-            kernel.vjp(X32, X32[:5], W),
-            kernel.vjp(X32.astype(np.float64), X[:5].astype(np.float32), W),
-        )
-    for name, (narrow, wide) in results.items():
+    wide = _values(kernel, X32.astype(np.float64))
+    for name, narrow in _values(kernel, X32).items():
         _require(
             narrow.dtype == np.float32, f"float32 in, float32 out, of {name}", kernel, narrow.dtype
         )
-        _close(
-            f"{name} in float32 = in float64",
-            kernel,
-            wide,
-            narrow.astype(np.float64),
-            abs(K).max(),
-            1e-4,
-        )
+        law = f"{name} in float32 = in float64"
+        _close(law, kernel, wide[name], as_float64(narrow), abs(wide["k(X)"]).max(), 1e-4)
 
 
 def _sparse(kernel, X):
@@ -368,24 +365,14 @@ def _libraries(kernel, X):
     """Other array libraries give the values of NumPy, as their own arrays."""
     if has_function(kernel):
         return
-    K = kernel(X)
-    W = np.ones((len(X), 5))
+    here = _values(kernel, X)
     for name in filter(importlib.util.find_spec, _LIBRARIES):
         xp = importlib.import_module(name)
         Y = xp.asarray(X)
-        results = {
-            "k(X)": (kernel(Y), K),
-            "diag": (kernel.diag(Y), kernel.diag(X)),
-            "Gram @ V": (
-                Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64),
-                K[:, :5] @ np.ones((5, 2)),
-            ),
-        }
-        if kernel.tags.differentiable:
-            results["vjp"] = (kernel.vjp(Y, Y[:5, :], xp.asarray(W)), kernel.vjp(X, X[:5], W))
-        for what, (there, here) in results.items():
+        for what, there in _values(kernel, Y, xp).items():
             _require(type(there) is type(Y), f"{what} of {name} arrays is one", kernel, type(there))
-            _equal(f"{what} of {name} = of NumPy", kernel, np.asarray(there), here, K)
+            law = f"{what} of {name} = of NumPy"
+            _equal(law, kernel, np.asarray(there), here[what], here["k(X)"])
 
 
 def _profile(kernel, _):
@@ -395,28 +382,12 @@ def _profile(kernel, _):
     s = np.linspace(0.2, 2.0, 25)
     h = 1e-4
     for order in range(1, 5):
-        below = [
-            kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1)
-            for t in (s - h, s + h)
-        ]
-        stated = kernel.profile(Namespace(np), s, *parameters(kernel), order=order)
-        slope = (below[1] - below[0]) / (2 * h)
-        _close(
-            f"profile of order {order} = slope of order {order - 1}",
-            kernel,
-            stated,
-            slope,
-            abs(below[0]).max(),
-        )
-        narrow = kernel.profile(
-            Namespace(np), s.astype(np.float32), *parameters(kernel), order=order
-        )
-        _require(
-            narrow.dtype == np.float32,
-            f"profile of order {order} keeps float32",
-            kernel,
-            narrow.dtype,
-        )
+        below, above = (evaluate_profile(kernel, t, order - 1) for t in (s - h, s + h))
+        stated = evaluate_profile(kernel, s, order)
+        law = f"profile of order {order} = slope of order {order - 1}"
+        _close(law, kernel, stated, (above - below) / (2 * h), abs(below).max())
+        found = evaluate_profile(kernel, s.astype(np.float32), order).dtype
+        _require(found == np.float32, f"profile of order {order} keeps float32", kernel, found)
 
 
 # --- laws of expansions ----------------------------------------------------------------------------------------------
@@ -474,7 +445,7 @@ def _slopes(psi, X):
         psi = Expansion(psi.kernel, as_rows(psi.points, dtype=np.float64), psi.coef)
         # move away from the points of psi, where a kernel may have a kink
         X = as_rows(X, dtype=np.float64)
-        X = (X.toarray() if sp.issparse(X) else X) + 0.01 * (1 + np.arange(X.shape[1]))
+        X = dense(X) + 0.01 * (1 + np.arange(X.shape[1]))
         _close(
             "gradient = central differences",
             psi.kernel,
@@ -513,13 +484,7 @@ def _agree(law, psi, left, right, scale=None):
     """Require equal values of vectors, relative to the sizes of their terms, which may cancel."""
     coef = np.ones(1) if psi.coef is None else abs(psi.coef).sum(axis=0)
     size = float(max(coef.max(), 1) * max(abs(psi.kernel(psi.points)).max(), abs(right).max()))
-    _equal(
-        law,
-        psi.kernel,
-        left,
-        right,
-        np.array([size]) if scale is None else np.array([max(size, abs(scale).max())]),
-    )
+    _equal(law, psi.kernel, left, right, np.append(right if scale is None else scale, size))
 
 
 def _tolerance(values):
