@@ -18,7 +18,7 @@ from mercer._compute.threads import run_on_rows, serial_blas
 from mercer.linalg import eigh, lapack
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.generator import check_seed, generator
-from mercer.linalg.operators import Negated, Operator, epsilon
+from mercer.linalg.operators import Operator, Shifted, epsilon
 
 _logger = logging.getLogger(__name__)
 
@@ -378,7 +378,11 @@ def smallest(operator: Operator, *, max_products: int = 20, random_state: Seed =
         # the error bound reports missing convergence
         warnings.simplefilter("ignore", ConvergenceWarning)
         pairs = lanczos(
-            Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state
+            Shifted(operator, 0.0, -1.0),
+            1,
+            tol=1e-6,
+            max_products=max_products,
+            random_state=random_state,
         )
     return Smallest(
         -float(pairs.values[0]),

@@ -47,7 +47,7 @@ def factorise(A: Array) -> None:
 
     Entries above the diagonal stay as they are.
     """
-    info = _checked(_of_type("potrf", A), len(A) ** 3 / 3, b"L", len(A), A, len(A))
+    info = _in_place("potrf", A, len(A) ** 3 / 3, b"L")
     if info:
         raise np.linalg.LinAlgError(f"the leading minor of order {info} is not positive definite.")
 
@@ -91,17 +91,22 @@ def clear_upper(A: Array) -> None:
 
 def invert(L: Array) -> None:
     """Overwrite a lower triangular floating array in Fortran order, with diagonal entries above 0, with its inverse."""
-    _checked(_of_type("trtri", L), len(L) ** 3 / 3, b"L", b"N", len(L), L, len(L))
+    _in_place("trtri", L, len(L) ** 3 / 3, b"L", b"N")
 
 
 def invert_factored(L: Array) -> None:
     """Overwrite a lower Cholesky factor in Fortran order with the inverse (L L')^-1; its upper triangle is not read."""
-    _checked(_of_type("potri", L), 2 * len(L) ** 3 / 3, b"L", len(L), L, len(L))
+    _in_place("potri", L, 2 * len(L) ** 3 / 3, b"L")
     mirror(L, 0, len(L))
 
 
 def _of_type(name, A):
     return ("s" if A.dtype == np.float32 else "d") + name
+
+
+def _in_place(name, A, operations, *letters):
+    """Call a function of LAPACK that overwrites a square array, and return its error number."""
+    return _checked(_of_type(name, A), operations, *letters, len(A), A, len(A))
 
 
 def _checked(name, operations, *arguments):

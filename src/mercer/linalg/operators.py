@@ -1,4 +1,4 @@
-"""Lazy symmetric operators: inner products of vectors; weighted, centred, shifted and negated operators.
+"""Lazy symmetric operators: inner products of vectors; weighted, centred and shifted operators.
 
 Operators have this protocol; so has a ``Gram`` of one set of points, whose matrix is in the type of the points.
 
@@ -9,8 +9,8 @@ Operators have this protocol; so has a ``Gram`` of one set of points, whose matr
     A[I, J]        block of rows I and columns J
     A.dense()      the matrix in float64, or a MemoryError where it exceeds the memory limit
 
-Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well. ``Shifted`` and
-``Negated`` have only these.
+Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well. ``Shifted`` has
+only these.
 """
 
 from __future__ import annotations
@@ -283,21 +283,15 @@ def without(Q: Array | None, V: Array) -> Array:
 
 
 class Shifted(_Derived):
-    """The operator A + shift I."""
+    """The operator factor A + shift I; with the factor -1 its largest eigenvalues are the smallest of A."""
 
-    def __init__(self, operator: Operator, shift: float) -> None:
+    def __init__(self, operator: Operator, shift: float, factor: float = 1.0) -> None:
         super().__init__(operator)
         self._shift = shift
+        self._factor = factor
 
     def __matmul__(self, V: Array) -> Array:
-        return as_float64(self._operator @ V) + self._shift * V
-
-
-class Negated(_Derived):
-    """The operator -A, whose largest eigenvalues are the smallest of A."""
-
-    def __matmul__(self, V: Array) -> Array:
-        return -(self._operator @ V)
+        return self._factor * as_float64(self._operator @ V) + self._shift * V
 
 
 def centred(K: Array) -> Array:
