@@ -6,7 +6,7 @@ from tests.reference import naive
 
 import mercer as mc
 from mercer.reduction.base import Target
-from mercer.reduction.span import Span
+from mercer.reduction.trace import Span
 
 RNG = np.random.default_rng(1)
 X, Z = RNG.normal(size=(30, 3)), RNG.normal(size=(8, 3))

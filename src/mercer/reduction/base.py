@@ -137,6 +137,11 @@ class Stage(NamedTuple):
     rows: np.ndarray
 
 
+def whole(points: Any) -> Stage:
+    """Return the set of all rows of a pool."""
+    return Stage(points, np.arange(len(points)))
+
+
 @runtime_checkable
 class Method(Protocol):
     """A reduced-set method: a frozen dataclass of options with the methods `require` and `find`.

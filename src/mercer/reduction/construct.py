@@ -17,7 +17,7 @@ from mercer.preimages.gradient import Gradient
 from mercer.preimages.objective import quotients
 from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
-from mercer.reduction.span import Span
+from mercer.reduction.trace import Span
 
 
 @dataclass(frozen=True)

@@ -135,8 +135,7 @@ class _Pairs:
         j = int(self.partner[i])
         s = float(self.sqdist[i, j])
         h = self._best(i, j, s)
-        near = self._profile((1 - h) ** 2 * s)
-        far = self._profile(h**2 * s)
+        near, far = self._ends(h, s)
         self.points[self.used] = (
             h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
         )
@@ -173,8 +172,7 @@ class _Pairs:
 
     def _kept(self, h, s, own, both, theirs):
         """Return the squared norm, times k(0), that points at shares h keep of pairs with given products."""
-        near = self._profile((1 - h) ** 2 * s)
-        far = self._profile(h**2 * s)
+        near, far = self._ends(h, s)
         return own * near**2 + 2 * both * near * far + theirs * far**2
 
     def _best(self, i, j, s):
@@ -187,6 +185,10 @@ class _Pairs:
             lambda h: -self._kept(np.array(h), s, a, both, b), bounds=around, method="bounded"
         )
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
+
+    def _ends(self, h, s):
+        """Return the kernel values between points at shares h of pairs and their ends."""
+        return self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
 
     def _profile(self, s):
         return evaluate_form(self.kernel, as_float64(s))

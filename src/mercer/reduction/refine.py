@@ -14,7 +14,7 @@ from mercer._compute.points import Points, dense, take_points
 from mercer.expansion import Expansion
 from mercer.linalg.cholesky import RIDGE
 from mercer.preimages.objective import spread
-from mercer.reduction.base import Method, Stage, Target, check_start, require_new_points
+from mercer.reduction.base import Method, Target, check_start, require_new_points, whole
 from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
 
@@ -105,10 +105,10 @@ class Refine(Refinement):
         try:
             descent.run(self.max_iter, self.tol)
         except KeyboardInterrupt:
-            yield Stage(descent.points, np.arange(len(points)))
+            yield whole(descent.points)
             raise
         # the start, if the ridge of the descent hides that its error is smaller
-        trace.record(Stage(descent.points, np.arange(len(points))))
+        trace.record(whole(descent.points))
         yield trace.stages[-1]
 
 

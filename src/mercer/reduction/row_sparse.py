@@ -127,11 +127,11 @@ class RowSparse:
         """
         penalties = penalty * self.weights
         B = np.zeros_like(self.coef) if start is None else start
-        kept = np.flatnonzero(B.any(axis=1))
-        found, violation = self._bounded(B, kept, penalties)
+        found, violation = self._bounded(B, penalties)
         for _ in range(_MOST):
             if found.gap <= gap:
                 return found
+            kept = np.flatnonzero(B.any(axis=1))
             more = self._usable[violation[self._usable] > 1]
             more = np.setdiff1d(more, kept)
             more = more[np.argsort(-violation[more], kind="stable")[: max(100, len(kept))]]
@@ -141,8 +141,7 @@ class RowSparse:
             B[block] = self._on_block(
                 block, found.coef[block], penalties[block], max(0.3 * gap, 0.01 * found.gap)
             )
-            kept = np.flatnonzero(B.any(axis=1))
-            found, violation = self._bounded(B, kept, penalties)
+            found, violation = self._bounded(B, penalties)
             if found.primal > before.primal * (1 - 1e-12) and found.gap > before.gap / 2:
                 # rounding prevents further progress
                 break
@@ -154,8 +153,9 @@ class RowSparse:
             )
         return found
 
-    def _bounded(self, B, kept, penalties):
+    def _bounded(self, B, penalties):
         """Return B with its lower bound, and the ratios (n,) of constraints to penalties."""
+        kept = np.flatnonzero(B.any(axis=1))
         left = self._values - self.K[:, kept] @ B[kept]
         error = max(float(np.einsum("ij,ij->", self.coef - B, left)), 0.0)
         primal = error + float(penalties[kept] @ np.abs(B[kept]).max(axis=1, initial=0))

@@ -12,10 +12,9 @@ from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
 from mercer.linalg.cholesky import RIDGE
-from mercer.reduction.base import Stage, Target, require_new_points
+from mercer.reduction.base import Target, require_new_points, whole
 from mercer.reduction.greedy import Greedy
 from mercer.reduction.refine import Descent, Refine, Refinement, solve_symmetric, term_sizes
-from mercer.reduction.trace import Trace
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.
 _WIDTHS = (-2.3, 6.9)
@@ -97,20 +96,19 @@ class VariableWidths(Refinement):
         else:
             rows = target.points[:, :-1]
             from_set = Target(Expansion(Gaussian(kernel.gamma), rows, target.coef))
-        trace = Trace(target)
+        last = None
         for stage in start.find(from_set, n_vectors, tol):
             points = kernel.admit(np.asarray(take_points(stage.points, stage.rows)), "points")
-            stage = Stage(points, np.arange(len(points)))
-            trace.record(stage)
-            yield stage
-        if trace.stages:
-            descent = _descent(target, trace.stages[-1].points)
+            last = whole(points)
+            yield last
+        if last is not None:
+            descent = _descent(target, last.points)
             try:
                 descent.run(self.max_iter, self.tol)
             finally:
                 # also the best so far when interrupted
                 widths = np.sqrt(0.25 / kernel.gamma * (1 + np.exp(descent.points[:, -1:])))
-                last = Stage(np.hstack([descent.points[:, :-1], widths]), np.arange(len(widths)))
+                last = whole(np.hstack([descent.points[:, :-1], widths]))
             yield last
 
 
