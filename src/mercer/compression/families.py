@@ -298,8 +298,13 @@ def fitted_again(model: KernelEstimator, X: PointsLike, places: Array) -> SVC:
     )
     bounds = np.where(largest > 0, largest, np.abs(coef).max())
     weights = dict(enumerate(bounds.tolist()))
-    options = {"multi_class": model.multi_class, "break_ties": model.break_ties}
-    again = SVC(1.0, kernel=model.kernel_, class_weight=weights, **options)
+    again = SVC(
+        1.0,
+        kernel=model.kernel_,
+        class_weight=weights,
+        multi_class=model.multi_class,
+        break_ties=model.break_ties,
+    )
     with warnings.catch_warnings():
         # what it would warn of, the fit of the model has
         warnings.simplefilter("ignore", UserWarning)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.solvers.few_vectors.descent import descend, reach
+from mercer.solvers.few_vectors.objective import descend, reach
 
 
 def test_descend_finds_the_bottom_of_a_bowl():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.solvers.few_vectors.noise import noise, recombined, spread, wanted_copies
+from mercer.solvers.few_vectors.trials import noise, recombined, spread, wanted_copies
 
 
 def test_copies_of_rows_have_the_deviations_asked_for(global_random_seed):
