@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.manifold.planes import Planes
+from mercer.manifold.jets import Planes
 from mercer.manifold.rules import jet
 
 A = np.array([[1.0, 0.2, 0.0], [0.0, 0.5, 1.0]])

@@ -6,7 +6,7 @@ from tests.manifold.test_planes import KERNELS
 from tests.reference.derivatives import central
 
 import mercer as mc
-from mercer.manifold.planes import Planes
+from mercer.manifold.jets import Planes
 from mercer.manifold.pullback import pullback
 from mercer.manifold.rules import jet
 

@@ -11,7 +11,7 @@ from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Function, derivatives
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.manifold.planes import Planes, still
+from mercer.manifold.jets import Planes, still
 from mercer.manifold.rules import jet, require_norms
 
 
@@ -24,7 +24,7 @@ def pullback(kernel: Kernel, X: Array, Z: Planes, W: Array, V: Array) -> Array: 
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.manifold.planes import Planes, still
+    >>> from mercer.manifold.jets import Planes, still
     >>> from mercer.manifold.pullback import pullback
     >>> Z = Planes(np.array([[2.0, 0.0]]), np.array([[[1.0, 0.0]]]))
     >>> pullback(mc.Linear(), np.eye(2), Z, np.zeros((2, 1)), np.ones((2, 1, 1)))

@@ -19,6 +19,7 @@ from mercer.kernels.mapped import map_rows, pull_back
 from mercer.kernels.rescaled import evaluate_factor
 from mercer.manifold.jets import (
     Jet,
+    Planes,
     constant,
     inner_product,
     of_one_point,
@@ -26,7 +27,6 @@ from mercer.manifold.jets import (
     squared_distance,
     within,
 )
-from mercer.manifold.planes import Planes
 
 
 @singledispatch
@@ -165,16 +165,12 @@ def _of_function(kernel, X, Z, order):
     _require_first(kernel, order)
     inner = jet(kernel.kernel, *(as_float64(kernel.A(points)) for points in (X, Z)), order)
     J, K = (as_float64(kernel.jacobian(points)) for points in (X, Z))
-    terms = (
-        {
-            (0, 0): inner.terms[0, 0],
-            (1, 0): np.einsum("nq,nqa->na", inner.term(1, 0), J),
-            (0, 1): np.einsum("nq,nqi->ni", inner.term(0, 1), K),
-            (1, 1): np.einsum("nqr,nqa,nri->nai", inner.term(1, 1), J, K, optimize=True),
-        }
-        if max(order)
-        else {(0, 0): inner.terms[0, 0]}
-    )
+    terms = {
+        (0, 0): inner.terms[0, 0],
+        (1, 0): np.einsum("nq,nqa->na", inner.term(1, 0), J),
+        (0, 1): np.einsum("nq,nqi->ni", inner.term(0, 1), K),
+        (1, 1): np.einsum("nqr,nqa,nri->nai", inner.term(1, 1), J, K, optimize=True),
+    }
     return Jet(X.shape, order, within(order, terms))
 
 
