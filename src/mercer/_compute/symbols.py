@@ -86,6 +86,11 @@ class Symbol:
     __mul__: ClassVar[Operator] = _binary("Mul")[0]
     __pow__: ClassVar[Operator] = _binary("Pow")[0]
 
+    @property
+    def is_input(self) -> bool:
+        """Whether the number is an input: a product, distance or norm of points."""
+        return self.operation in PAIRS + NORMS
+
     def __rmul__(self, other: float) -> Symbol:
         # files of models need no multiplication by 1, such as that by gamma = 1
         return self if other == 1 else Symbol("Mul", (as_symbol(other), self))

@@ -99,7 +99,6 @@ _NUMBERS = (
     "trace_error_",
 )
 _ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
-_FLAGS = "_extended", "_is_single", "_is_weighted"
 _KINDS: dict[str, Any] = {
     "certificate_": Certificate,
     "coordinates_": Coordinates,
@@ -108,7 +107,7 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(_COUNTS, Integral),
     **dict.fromkeys(_NUMBERS, Real),
     **dict.fromkeys(_ARRAYS, np.ndarray),
-    **dict.fromkeys(_FLAGS, bool),
+    **dict.fromkeys(("_extended", "_is_single", "_is_weighted"), bool),
     **dict.fromkeys(("alpha_", "residual_"), Real | np.ndarray),
     **dict.fromkeys(("best_estimator_", "estimator_", "map_"), BaseEstimator),
     **dict.fromkeys(("expansion_", "posterior_"), Expansion),

@@ -61,7 +61,7 @@ class PairClassifier:
 
     Attributes
     ----------
-    packed : Expansion
+    expansion : Expansion
         Vectors sorted by class, with packed coefficients (n, c - 1), see `mercer.solvers.svm.pairs`.
     counts : int array (c,)
         Numbers of vectors of each class.
@@ -69,7 +69,7 @@ class PairClassifier:
     classes : array (c,)
     """
 
-    packed: Expansion
+    expansion: Expansion
     counts: np.ndarray
     intercept: np.ndarray
     classes: np.ndarray
@@ -77,8 +77,8 @@ class PairClassifier:
 
     def unpacked(self) -> FittedExpansion:
         """Return the classifier with a coefficient of each vector for each pair."""
-        coef = unpack(self.packed.coef, self.counts)
-        psi = Expansion(self.packed.kernel, self.packed.points, coef)
+        packed = self.expansion
+        psi = Expansion(packed.kernel, packed.points, unpack(packed.coef, self.counts))
         return FittedExpansion(psi, self.intercept, self.classes)
 
 

@@ -79,7 +79,7 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     """
     model = in_main_memory(model)
     fitted, svm_type = _fitted(model)
-    psi = fitted.packed if isinstance(fitted, PairClassifier) else fitted.expansion
+    psi = fitted.expansion
     kernel = psi.kernel
     factor = 1.0
     while isinstance(kernel, Scaled):

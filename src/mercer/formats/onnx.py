@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, PointsLike, shown
-from mercer._compute.symbols import NORMS, PAIRS, folded
+from mercer._compute.symbols import folded
 from mercer.estimators._columns import decode
 from mercer.formats.portable import of_one_length, portable, view_of
 from mercer.formats.quantised import (
@@ -443,7 +443,7 @@ class _Graph:
         found = {key: self._inputs(X, key, view) for key, view in self._exported.views.items()}
 
         def added(each, operands):
-            if each.operation in PAIRS + NORMS:
+            if each.is_input:
                 return found[view_of(each)][each.operation]
             if each.operation == "constant":
                 return self._constant(np.array([each.value]))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
@@ -20,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
-from mercer._compute.points import widened
-from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
+from mercer._compute.points import dense, widened
+from mercer._compute.symbols import PAIRS, Symbol, ordered, trace
 from mercer.estimators._calibration import calibrated, curve_of
 from mercer.estimators._columns import encode
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
@@ -229,14 +228,11 @@ def portable(model: object, dtype: str) -> Portable:
     fitted = model if isinstance(model, FittedExpansion) else read(model)
     if isinstance(fitted, PairClassifier) and (
         # the vectors of a class are none, or in several parts
-        not fitted.counts.all() or len(summands(fitted.packed)) > 1
+        not fitted.counts.all() or len(summands(fitted.expansion)) > 1
     ):
         fitted = fitted.unpacked()
-    psi, counts = (
-        (fitted.packed, fitted.counts)
-        if isinstance(fitted, PairClassifier)
-        else (fitted.expansion, None)
-    )
+    psi = fitted.expansion
+    counts = getattr(fitted, "counts", None)
     parts = summands(psi)
     expressions = [_expression(part.kernel, j) for j, part in enumerate(parts)]
     rule = _answer(model, fitted)
@@ -311,7 +307,7 @@ def _expression(kernel, part):
         expression = expression + 0.0 * Symbol("dot")
     return rewritten(
         expression,
-        lambda each: replace(each, part=part) if each.operation in PAIRS + NORMS else each,
+        lambda each: replace(each, part=part) if each.is_input else each,
     )
 
 
@@ -325,9 +321,7 @@ def _vectors(psi, counts):
     require_memory(
         8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy
     )
-    points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(
-        np.float64
-    )
+    points = dense(psi.points).astype(np.float64)
     coef = np.asarray(psi.dense_coef(), np.float64)
     used = coef.any(axis=1)
     if counts is None and used.any():
@@ -346,7 +340,7 @@ def _views(expressions, vectors):
         # equal vectors of several kernels are one array
         source = next(each for each in vectors if np.array_equal(each, points))
         for each in ordered(expression):
-            if each.operation in PAIRS + NORMS:
+            if each.is_input:
                 found.setdefault(view_of(each), (source, []))[1].append(each)
     views = {}
     sharing = defaultdict(list)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
-from mercer._compute.symbols import NORMS, PAIRS, folded
+from mercer._compute.symbols import folded
 from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
 
@@ -22,8 +22,8 @@ VALUE = int(np.iinfo(np.int16).max)
 PARTS = 256
 # Largest number of half precision.
 _HALF = float(np.finfo(np.float16).max)
+# Operations in NumPy, apart from functions of the same name.
 _OPERATIONS = {
-    "Add": np.add,
     "Sub": np.subtract,
     "Mul": np.multiply,
     "Div": np.divide,
@@ -31,14 +31,7 @@ _OPERATIONS = {
     "Pow": np.power,
     "Max": np.maximum,
     "Min": np.minimum,
-    "Abs": np.abs,
-    "Exp": np.exp,
-    "Log": np.log,
-    "Sqrt": np.sqrt,
-    "Tanh": np.tanh,
-    "Greater": np.greater,
     "GreaterOrEqual": np.greater_equal,
-    "Where": np.where,
 }
 
 
@@ -220,13 +213,12 @@ class Quantised:
             }
 
         def value(each, operands):
-            if each.operation in PAIRS + NORMS:
-                return found[view_of(each)][each.operation]
-            return (
-                each.value
-                if each.operation == "constant"
-                else _OPERATIONS[each.operation](*operands)
-            )
+            name = each.operation
+            if each.is_input:
+                return found[view_of(each)][name]
+            if name == "constant":
+                return each.value
+            return (_OPERATIONS.get(name) or getattr(np, name.lower()))(*operands)
 
         terms = self.exported.terms
         values = [

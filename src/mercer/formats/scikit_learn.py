@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._compute.points import take_points
+from mercer._compute.points import dense, take_points
 from mercer.expansion import Expansion
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Power
@@ -32,8 +32,7 @@ from mercer.sklearn.switch import original
 def _support_vector_machine(model):
     """Return one column, or for more than two classes packed coefficients of pairs."""
     check_is_fitted(model)
-    coef = model.dual_coef_.T
-    coef = coef.toarray() if sp.issparse(coef) else coef
+    coef = dense(model.dual_coef_.T)
     classes = getattr(model, "classes_", None)
     intercept = np.array(model.intercept_)
     kernel, points = _support(model)

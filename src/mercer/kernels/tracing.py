@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
-from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
+from mercer._compute.symbols import NORMS, XP, Symbol, as_symbol, folded, trace
 from mercer.kernels.algebra import Constant, Exp, Function, Power, compose
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.dot import Dot
@@ -73,11 +73,7 @@ def _(kernel: Mapped):
         )
 
     def mapped(symbol):
-        return (
-            replace(symbol, maps=(kernel.A, *symbol.maps))
-            if symbol.operation in PAIRS + NORMS
-            else symbol
-        )
+        return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.is_input else symbol
 
     return rewritten(trace(kernel.kernel), mapped)
 
