@@ -46,7 +46,7 @@ LIMITS = {
     "geodesic_nodes": ("mercer.manifold.geodesics", ("_NODES",)),
     "steps_of_pairs": ("mercer.kernels.structured", ("_STEPS",)),
     "words": ("mercer.kernels.strings", ("_MOST_WORDS",)),
-    "command_bytes": ("mercer.cli.inputs", ("BUDGET",)),
+    "command_bytes": ("mercer.cli.tables", ("BUDGET",)),
     "more_columns": ("mercer.linalg.lanczos", ("_MORE",)),
     "noise_levels": ("mercer.solvers.few_vectors.trials", ("_LEVELS",)),
     "standard_errors": ("mercer.solvers.few_vectors.refit", ("SURE",)),

@@ -10,7 +10,7 @@ import pytest
 import mercer as mc
 from mercer import cli
 from mercer.cli.failure import Failure
-from mercer.cli.inputs import require_arrays, require_file
+from mercer.cli.tables import require_arrays, require_file
 
 
 @pytest.fixture

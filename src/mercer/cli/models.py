@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from mercer._common import Array
 from mercer._compute.points import dense, take_points
 from mercer.cli.failure import Failure, naming
-from mercer.cli.inputs import require_file
+from mercer.cli.tables import require_file
 from mercer.compression import families
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._table import TableModel

@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -32,8 +32,7 @@ _RIDGE = ("X_fit_", "eigenvectors_", "dual_coef_")
 _KERNEL = ("expansion_.points", "expansion_.coef", "mean_.coef")
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """Sizes, noise, seed and grids of the experiment; the defaults are those of `mercer demo`.
 
     The grids are for linear PCA, scikit-learn's KernelPCA, and Mercer's with fixed-point and with learned pre-images.
@@ -43,20 +42,14 @@ class Setting:
     n_test: int = 500
     noise: float = 0.25
     seed: int = 0
-    linear: Parameters = field(
-        default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]}
-    )
-    ridge: Parameters = field(
-        default_factory=lambda: {
-            "n_components": [64, 128],
-            "gamma": [0.005, 0.01, 0.02],
-            "alpha": [0.003, 0.01, 0.03],
-        }
-    )
-    kernel: Parameters = field(
-        default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]}
-    )
-    learned: Parameters = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
+    linear: Parameters = {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]}
+    ridge: Parameters = {
+        "n_components": [64, 128],
+        "gamma": [0.005, 0.01, 0.02],
+        "alpha": [0.003, 0.01, 0.03],
+    }
+    kernel: Parameters = {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]}
+    learned: Parameters = {"ridge": [0.03, 0.1, 0.3]}
 
     def corrupt(self, X: Array, rng: np.random.Generator) -> Array:
         """Return X with Gaussian noise."""
@@ -105,9 +98,15 @@ class Outcome:
 def split(setting: Setting) -> list:
     """Return the training digits, the test digits and the labels of both, stratified by class."""
     digits = load_digits()
-    sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
     y = digits.target
-    return train_test_split(digits.data / 16.0, y, **sizes, stratify=y, random_state=setting.seed)
+    return train_test_split(
+        digits.data / 16.0,
+        y,
+        train_size=setting.n_train,
+        test_size=setting.n_test,
+        stratify=y,
+        random_state=setting.seed,
+    )
 
 
 def load(setting: Setting) -> Data:

@@ -1,5 +1,6 @@
 """Session: the tables of the page, and the last numbers, computed one at a time."""
 
+import functools
 import logging
 import threading
 import time
@@ -37,13 +38,15 @@ class Session:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._uploads = OrderedDict()
-        self._results = OrderedDict()
 
     def upload(self, contents: str, name: str) -> str:
         """Keep an uploaded table and return its key; a Failure says what is wrong."""
         key, table = tables.uploaded(contents, name)
         with self._lock:
-            _remember(self._uploads, key, table, 8)
+            self._uploads[key] = table
+            self._uploads.move_to_end(key)
+            if len(self._uploads) > 8:
+                self._uploads.popitem(last=False)
         return key
 
     def names(self) -> dict[str, str]:
@@ -92,12 +95,14 @@ class Session:
             raise Failure(
                 f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}."
             )
-        if choice not in self._results:
-            start = time.perf_counter()
-            _remember(
-                self._results, choice, (*view.run(table, choice), time.perf_counter() - start), 16
-            )
-        return view, table, self._results[choice]
+        return view, table, _timed(view, table, choice)
+
+
+@functools.lru_cache(maxsize=16)
+def _timed(view, table, choice):
+    """Return numbers, warnings and seconds of a view of a table."""
+    start = time.perf_counter()
+    return *view.run(table, choice), time.perf_counter() - start
 
 
 def refused(error: Exception) -> Answer:
@@ -111,11 +116,3 @@ def explained(error: Exception) -> str:
         return " ".join(str(error).split())[:500] or type(error).__name__
     _log.error("a view failed", exc_info=error)
     return f"The computation failed with {type(error).__name__}; choose other values. This is a fault of mercer."
-
-
-def _remember(store, key, value, most):
-    """Keep a value, and forget the oldest beyond a number of them."""
-    store[key] = value
-    store.move_to_end(key)
-    while len(store) > most:
-        store.popitem(last=False)

@@ -109,8 +109,15 @@ def _boundary(result, X, table):
     model = result["model"]
     several = len(model.classes_) > 2
     values = np.searchsorted(model.classes_, result["values"]) if several else result["values"]
-    options = {"vectors": X[model.support_], "points": X, "labels": table.y, "multiclass": several}
-    display = DecisionBoundaryDisplay(result["x1"], result["x2"], values, **options)
+    display = DecisionBoundaryDisplay(
+        result["x1"],
+        result["x2"],
+        values,
+        vectors=X[model.support_],
+        points=X,
+        labels=table.y,
+        multiclass=several,
+    )
     return lambda ax: display.plot(ax).ax_.legend(
         frameon=False, bbox_to_anchor=(1, 1), loc="upper left"
     )
@@ -225,14 +232,14 @@ def _vectors(result, _X, _table):
     """Draw the test errors against the number of vectors, with a band of their standard errors."""
     errors = np.asarray(result["errors"])
     spread = np.sqrt(errors * (1 - errors) / result["n_test"])
-    options = {
-        "name": "compressed",
-        "reference": result["error"],
-        "ylabel": "test error",
-        "yscale": "linear",
-    }
     return ReductionDisplay(
-        result["sizes"], errors, spread=(errors - spread, errors + spread), **options
+        result["sizes"],
+        errors,
+        spread=(errors - spread, errors + spread),
+        name="compressed",
+        reference=result["error"],
+        ylabel="test error",
+        yscale="linear",
     ).plot
 
 
