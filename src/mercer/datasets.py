@@ -21,20 +21,10 @@ from mercer.kernels.graphs import Graph
 
 __all__ = ["available", "fetch", "load", "load_objects", "smooth"]
 
-# Name on OpenML, version, training rows, and conversion of pixels and labels to those of the published experiments.
+# Name on OpenML, version, training rows, types of pixels and of labels, and the label of the digit 0.
 _OPENML = {
-    "mnist": (
-        "mnist_784",
-        1,
-        60_000,
-        lambda pixels, labels: (pixels.astype(np.uint8), labels.astype(np.uint8)),
-    ),
-    "usps": (
-        "USPS",
-        2,
-        7_291,
-        lambda pixels, labels: (pixels.astype(np.float32), (labels.astype(np.int8) - 1)),
-    ),
+    "mnist": ("mnist_784", 1, 60_000, np.uint8, np.uint8, 0),
+    "usps": ("USPS", 2, 7_291, np.float32, np.int8, 1),
 }
 
 
@@ -188,11 +178,12 @@ def fetch(name: str) -> Any:
         raise ValueError(f"name = {shown(name)} must be one of {', '.join(map(repr, _OPENML))}.")
     from sklearn.datasets import fetch_openml
 
-    title, version, n_train, convert = _OPENML[name]
+    title, version, n_train, of_pixels, of_labels, zero = _OPENML[name]
     pixels, labels = fetch_openml(
         title, version=version, return_X_y=True, as_frame=False, parser="liac-arff"
     )
-    X, y = convert(pixels, labels)
+    X = pixels.astype(of_pixels)
+    y = labels.astype(of_labels) - zero
     _store(
         _cache() / f"{name}.npz",
         X_train=X[:n_train],

@@ -365,8 +365,8 @@ def _of_groups(kernels, pooled, m, memory, rng):
     size = max(1, min((m + n) // most, min(m, n) // least))
     samples = rng.permutation(m), m + rng.permutation(n)
     whole = [len(each) // size for each in samples]
-    order = np.concatenate([each[: k * size] for each, k in zip(samples, whole, strict=True)])
-    rest = np.concatenate([each[k * size :] for each, k in zip(samples, whole, strict=True)])
+    cuts = [np.split(each, [k * size]) for each, k in zip(samples, whole, strict=True)]
+    order, rest = map(np.concatenate, zip(*cuts, strict=True))
     shares = np.where(rest < m, 1 / m, -1 / n)
     rank = parse_memory(memory) // (16 * len(kernels) * sum(whole))
     parts = [order[part] for part in gen_batches(len(order), size * max(1, ROWS // size))]

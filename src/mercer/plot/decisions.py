@@ -125,9 +125,16 @@ class DecisionBoundaryDisplay:
             else estimator.decision_function(grid)
         )
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
-        options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
-        vectors = _vectors(estimator)
-        return cls(first, second, values, vectors=vectors, points=points, **options).plot(ax)
+        return cls(
+            first,
+            second,
+            values,
+            vectors=_vectors(estimator),
+            points=points,
+            labels=y,
+            multiclass=multiclass,
+            margins=len(classes) > 0,
+        ).plot(ax)
 
     def plot(self, ax: object = None, *, cmap: object = None) -> Self:
         """Draw decision values, boundary, points and vectors.
@@ -156,10 +163,11 @@ class DecisionBoundaryDisplay:
         self.surface_: Any = ax.contourf(self.x, self.y, values, levels, **options)
         lines = lines[(lines >= values.min()) & (lines <= values.max())]
         styles = ["--" if abs(line) == 1 and not self.multiclass else "-" for line in lines]
-        options = {"colors": "black", "linestyles": styles, "linewidths": 1.0}
-        self.boundary_: Any = (
-            ax.contour(self.x, self.y, values, lines, **options) if len(lines) else None
-        )
+        self.boundary_: Any = None
+        if len(lines):
+            self.boundary_ = ax.contour(
+                self.x, self.y, values, lines, colors="black", linestyles=styles, linewidths=1.0
+            )
         if self.points is not None:
             self._draw_points(ax)
         self.vectors_: Any = _axes.markers(
@@ -174,14 +182,14 @@ class DecisionBoundaryDisplay:
         """Draw the points, each class with its own marker."""
         labels = np.full(len(self.points), "") if self.labels is None else np.asarray(self.labels)
         for k, label in enumerate(np.unique(labels)):
-            style = {
-                "color": f"C{k}",
-                "markeredgecolor": "white",
-                "markeredgewidth": 0.5,
-                "label": str(label) or None,
-            }
             ax.plot(
-                *self.points[labels == label].T, _MARKERS[k % len(_MARKERS)], markersize=4, **style
+                *self.points[labels == label].T,
+                _MARKERS[k % len(_MARKERS)],
+                markersize=4,
+                color=f"C{k}",
+                markeredgecolor="white",
+                markeredgewidth=0.5,
+                label=str(label) or None,
             )
 
 

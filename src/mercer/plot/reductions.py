@@ -133,13 +133,15 @@ class ReductionDisplay:
         spread = None
         if len(found) < len(sizes):
             spread = np.array([[each.min(), each.max()] for each in found.values()]).T
-        options = {
-            "reference": reference,
-            "spread": spread,
-            "ylabel": "1 - score",
-            "yscale": "linear",
-        }
-        return cls(np.array(list(found)), means, name=name, **options).plot(ax, **line)
+        return cls(
+            np.array(list(found)),
+            means,
+            name=name,
+            reference=reference,
+            spread=spread,
+            ylabel="1 - score",
+            yscale="linear",
+        ).plot(ax, **line)
 
     def plot(self, ax: object = None, **line: object) -> Self:
         """Draw the errors against the sizes on a logarithmic scale.

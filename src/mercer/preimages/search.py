@@ -1,7 +1,7 @@
 """Pre-images among objects: the nearest object of an expansion, improved by edits of strings, sequences and sets."""
 
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
@@ -121,19 +121,12 @@ def edits(point: Any, tokens: Any, resize: bool = True) -> Any:  # noqa: ARG001
     return []
 
 
-@edits.register
-def _(point: str, tokens, resize=True):
-    return ["".join(edited) for edited in edits(tuple(point), tokens, resize)]
+def _of_tuples(join, point, tokens, resize=True):
+    return [join(edited) for edited in edits(tuple(point), tokens, resize)]
 
 
-@edits.register
-def _(point: bytes, tokens, resize=True):
-    return [bytes(edited) for edited in edits(tuple(point), tokens, resize)]
-
-
-@edits.register
-def _(point: list, tokens, resize=True):
-    return [list(edited) for edited in edits(tuple(point), tokens, resize)]
+for _kind, _join in {str: "".join, bytes: bytes, list: list}.items():
+    edits.register(_kind, partial(_of_tuples, _join))
 
 
 @edits.register
