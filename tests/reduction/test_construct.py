@@ -9,8 +9,7 @@ from tests.reference import naive
 
 import mercer as mc
 from mercer.reduction import Construct, Target, reduce
-from mercer.reduction.construct import _Growth
-from mercer.reduction.residual import Residual
+from mercer.reduction.construct import Residual, _Growth
 
 RNG = np.random.default_rng(0)
 X = np.repeat(RNG.normal(size=(6, 3)), 10, axis=0) + RNG.normal(0, 0.3, (60, 3))

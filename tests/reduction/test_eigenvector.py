@@ -6,10 +6,9 @@ from tests.reduction.test_greedy import least_error, problem
 
 import mercer as mc
 from mercer.reduction import reduce
-from mercer.reduction.eigenvector import Eigenvector, eliminate
-from mercer.reduction.greedy import Greedy
-from mercer.reduction.greedy import eliminate as greedily
-from mercer.reduction.subset import independent
+from mercer.reduction.subset import Eigenvector, Greedy, independent
+from mercer.reduction.subset import eliminate as greedily
+from mercer.reduction.subset import eliminate_by_eigenvectors as eliminate
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -9,8 +9,7 @@ from sklearn.datasets import make_moons
 
 import mercer as mc
 from mercer.reduction import reduce
-from mercer.reduction.greedy import Greedy, eliminate
-from mercer.reduction.subset import independent
+from mercer.reduction.subset import Greedy, eliminate, independent
 
 
 def least_error(K, coef, rows):

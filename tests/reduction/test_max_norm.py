@@ -10,8 +10,7 @@ from tests.reduction.test_greedy import problem as random_terms
 
 import mercer as mc
 from mercer.reduction import reduce
-from mercer.reduction.l1 import L1
-from mercer.reduction.max_norm import MaxNorm
+from mercer.reduction.path import L1, MaxNorm
 from mercer.reduction.row_sparse import RowSparse, point_weights
 
 

@@ -6,7 +6,7 @@ from tests.reference import naive
 from tests.reference.tall import Tall
 
 import mercer as mc
-from mercer.reduction.residual import Residual, ResidualMean, smooth
+from mercer.reduction.construct import Residual, ResidualMean, smooth
 
 RNG = np.random.default_rng(0)
 X, Z, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(3, 3)), RNG.normal(size=(4, 3))

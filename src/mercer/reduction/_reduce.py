@@ -16,14 +16,12 @@ from mercer.preimages.base import choose_method
 from mercer.projection import project
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
-from mercer.reduction.eigenvector import Eigenvector
 from mercer.reduction.exhaustive import Exhaustive
-from mercer.reduction.greedy import Greedy
-from mercer.reduction.l1 import L1
-from mercer.reduction.max_norm import MaxNorm
 from mercer.reduction.merge import Merge
+from mercer.reduction.path import L1, MaxNorm
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
+from mercer.reduction.subset import Eigenvector, Greedy
 from mercer.reduction.trace import Trace, best
 from mercer.reduction.variable_widths import VariableWidths
 

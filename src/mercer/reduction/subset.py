@@ -1,4 +1,4 @@
-"""Shared by reduced set selection: the Gram matrix, its numerical null space, and its elimination."""
+"""Greedy and Eigenvector: reduced set selection that drops terms one by one; the Gram matrix and its null space."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Memory
+from mercer._common import EPS, Array, Memory
+from mercer._compute.compile import compiled
+from mercer._compute.costs import STEP_WORK
 from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.threads import threaded_blas
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.reduction.base import Selection, Stage, Target
@@ -101,3 +104,195 @@ class Elimination(Selection):
         order = self.order(basis)[:n_vectors]
         for size in range(1, len(order) + 1):
             yield Stage(target.points, order[:size])
+
+
+class Greedy(Elimination):
+    r"""Reduced set selection (RSS): drop the term with the smallest loss; the exact form of the eigenvector criterion.
+
+    With the best coefficients A of the remaining terms, dropping term n and re-optimising the others adds the error
+
+    .. math:: \rho(n) = \sum_j \frac{A_{nj}^2}{(K^{-1})_{nn}}, \qquad
+              A_{ij} \leftarrow A_{ij} - A_{nj} \frac{(K^{-1})_{in}}{(K^{-1})_{nn}}.
+
+    The numerical null space is removed first by pivoted Cholesky: its loss is 0, and K must be invertible. Then
+    :math:`K^{-1} = W W'` is down-dated through W by one reflection per term; down-dating :math:`K^{-1}` itself loses
+    all digits for a Gaussian kernel.
+
+    Parameters
+    ----------
+    memory : str or int
+        Bytes for five n x n matrices.
+
+    Notes
+    -----
+    O(n^3) once for all sizes and columns. The sets are nested. Greedy removal need not find the best subset of each
+    size; the reported errors are recomputed for its sets.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), section V-C.1 and the remark that follows it.
+    Hassibi, Stork, *Second order derivatives for network pruning: optimal brain surgeon*, NIPS 5 (1993), eq. (5).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction import Greedy, reduce
+    >>> X = np.array([[0.0], [0.1], [3.0]])
+    >>> psi = mc.Expansion(mc.Gaussian(1.0), X, np.array([[1.0], [1.0], [0.5]]))
+    >>> answer = reduce(psi, 2, method=Greedy())
+    >>> answer.expansion.points.ravel().tolist(), bool(answer.relative_error < 0.1)
+    ([0.1, 3.0], True)
+    """
+
+    def order(self, basis: Independent) -> Array:
+        """Return the terms, the last dropped first."""
+        return eliminate(basis)[0]
+
+
+def eliminate(basis: Independent) -> tuple[Array, Array]:
+    """Return the terms, the last dropped first, and the squared error that each removal adds, summed over columns.
+
+    The squared error with the first s terms is the sum of ``losses[s:]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.reduction.subset import eliminate, independent
+    >>> eliminate(independent(np.diag([1.0, 4.0]), np.array([[3.0], [1.0]])))
+    (array([0, 1]), array([9., 4.]))
+    """
+    r = len(basis.rows)
+    W = np.ascontiguousarray(cholesky.inverse_transpose(basis.factor))
+    A = np.ascontiguousarray(W @ basis.coordinates)
+    rows = basis.rows.astype(np.int64)
+    losses = np.empty(r)
+    left = r
+    while left:
+        steps = min(left, 1 + STEP_WORK // left**2)
+        _drop(W, A, rows, losses, left, steps)
+        left -= steps
+    return rows, losses
+
+
+@compiled
+def _drop(W, A, rows, losses, left, steps):
+    """Drop ``steps`` terms of the first ``left`` rows; dropped terms and their losses move behind the others."""
+    m = A.shape[1]
+    u = np.empty(left)
+    own = np.empty(m)
+    for last in range(left - 1, left - 1 - steps, -1):
+        least = np.inf
+        term = 0
+        for i in range(last + 1):
+            square = 0.0
+            total = 0.0
+            for l in range(last + 1):  # noqa: E741
+                square += W[i, l] * W[i, l]
+            for j in range(m):
+                total += A[i, j] * A[i, j]
+            if total / square < least:
+                least = total / square
+                term = i
+        losses[last] = least
+        length = 0.0
+        for l in range(last + 1):  # noqa: E741
+            u[l] = W[term, l]
+            length += u[l] * u[l]
+            W[term, l] = W[last, l]
+        length = np.sqrt(length)
+        for j in range(m):
+            own[j] = A[term, j] / length
+            A[term, j] = A[last, j]
+        rows[term], rows[last] = rows[last], rows[term]
+        # the reflection that maps the dropped row of W to the last axis, which is then dropped
+        sign = 1.0 if u[last] < 0 else -1.0
+        for l in range(last + 1):  # noqa: E741
+            u[l] /= length
+        u[last] -= sign
+        half = 1.0 - sign * (u[last] + sign)
+        for i in range(last):
+            along = 0.0
+            for l in range(last + 1):  # noqa: E741
+                along += W[i, l] * u[l]
+            along /= half
+            for l in range(last + 1):  # noqa: E741
+                W[i, l] -= along * u[l]
+            for j in range(m):
+                A[i, j] -= sign * W[i, last] * own[j]
+
+
+class Eigenvector(Elimination):
+    r"""Reduced set selection (RSS): drop the term that an eigenvector of the Gram matrix replaces best by the others.
+
+    With an eigenvector :math:`K v = \lambda v`, :math:`|v| = 1`, term n can be dropped by
+
+    .. math:: A_{ij} \leftarrow A_{ij} - A_{nj} \frac{v_i}{v_n}, \qquad
+              \text{with the squared error} \qquad \rho(v, n) = \lambda \sum_j \frac{A_{nj}^2}{v_n^2}.
+
+    Each step uses the pair of eigenvector and term with the smallest error, re-optimises the coefficients, and computes
+    the eigenvectors of the remaining terms. The numerical null space, where lambda = 0, is removed first by pivoted
+    Cholesky.
+
+    Parameters
+    ----------
+    memory : str or int
+        Bytes for five n x n matrices.
+
+    Notes
+    -----
+    O(n^4), one diagonalisation per term. ``Greedy`` minimises over all directions what this minimises over
+    eigenvectors, and errors O(n^3) for all terms together: rho(v, n) is an upper bound of its loss, and equal to it
+    where lambda = 0 or where the best replacement is an eigenvector.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), section V-C.1.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction import Eigenvector, reduce
+    >>> X = np.array([[0.0], [0.1], [3.0]])
+    >>> psi = mc.Expansion(mc.Gaussian(1.0), X, np.array([[1.0], [1.0], [0.5]]))
+    >>> reduce(psi, 2, method=Eigenvector()).expansion.points.ravel().tolist()
+    [0.1, 3.0]
+    """
+
+    def order(self, basis: Independent) -> Array:
+        """Return the terms, the last dropped first."""
+        return eliminate_by_eigenvectors(basis)[0]
+
+
+def eliminate_by_eigenvectors(basis: Independent) -> tuple[Array, Array]:
+    """Return the terms, the last dropped first, and the bound rho(v, n) of each removal on the squared error it adds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.reduction.subset import eliminate_by_eigenvectors, independent
+    >>> eliminate_by_eigenvectors(independent(np.diag([1.0, 4.0]), np.array([[3.0], [1.0]])))
+    (array([0, 1]), array([9., 4.]))
+    """
+    K = basis.factor @ basis.factor.T
+    values = basis.factor @ basis.coordinates
+    left = np.arange(len(K))
+    dropped = []
+    bounds = []
+    while len(left):
+        with threaded_blas(9 * len(left) ** 3):
+            eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
+        # the null space is removed: eigenvalues of 0 or less are rounding errors
+        eigenvalues = np.maximum(eigenvalues, EPS * eigenvalues[-1])
+        A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
+        sizes = np.einsum("ij,ij->i", A, A)
+        with np.errstate(divide="ignore", over="ignore"):
+            errors = eigenvalues * (sizes[:, None] / V**2)
+        # a term without coefficients has no error, also where its entry of the eigenvector is 0
+        errors[sizes == 0] = 0
+        term, which = np.unravel_index(np.argmin(errors), errors.shape)
+        bounds.append(errors[term, which])
+        dropped.append(left[term])
+        left = np.delete(left, term)
+    return basis.rows[dropped[::-1]], np.array(bounds[::-1])

@@ -13,8 +13,8 @@ from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
 from mercer.linalg.cholesky import RIDGE
 from mercer.reduction.base import Target, require_new_points, whole
-from mercer.reduction.greedy import Greedy
 from mercer.reduction.refine import Descent, Refine, Refinement, solve_symmetric, term_sizes
+from mercer.reduction.subset import Greedy
 
 # Bounds of u = log(2 a^2 / s^2 - 1), which is 0 for the width of the kernel: from 0.74 to 22 times that width.
 _WIDTHS = (-2.3, 6.9)
