@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import mercer as mc
-from mercer.compression.thresholds import fitted_intercepts, hinge_intercept
+from mercer.compression.task import fitted_intercepts, hinge_intercept
 
 
 @pytest.mark.parametrize("overlap", [0.0, 0.3, 1.0, 4.0])

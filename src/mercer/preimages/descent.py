@@ -5,7 +5,7 @@ falls. A step rule proposes the trials: fixed-point steps or quasi-Newton direct
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,12 +76,11 @@ def best_of(
     columns = np.arange(heights.shape[1])
     lowest = heights <= heights.min(axis=0) + slack
     best = lowest.argmax(axis=0)
-    found = replace(
-        runs[0],
-        points=np.array([run.points for run in runs])[best, columns],
-        converged=np.array([run.converged for run in runs])[best, columns],
-        n_iter=np.sum([run.n_iter for run in runs], axis=0),
-        reasons=tuple(runs[k].reasons[j] for j, k in enumerate(best)),
+    found = Found(
+        np.array([run.points for run in runs])[best, columns],
+        np.array([run.converged for run in runs])[best, columns],
+        np.sum([run.n_iter for run in runs], axis=0),
+        tuple(runs[k].reasons[j] for j, k in enumerate(best)),
     )
     return found, np.count_nonzero(lowest, axis=0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.few_vectors.blocks import blocks
+from mercer.solvers.few_vectors.objective import blocks
 
 
 @pytest.mark.parametrize(("vectors", "rank"), [(2, 1), (4, 1), (4, 2)])
