@@ -38,6 +38,7 @@ class Session:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._uploads = OrderedDict()
+        self._timed = functools.lru_cache(maxsize=16)(_timed)
 
     def upload(self, contents: str, name: str) -> str:
         """Keep an uploaded table and return its key; a Failure says what is wrong."""
@@ -95,10 +96,9 @@ class Session:
             raise Failure(
                 f"plane = {choice.plane[:40]!r} must be one of {', '.join(table.planes())}."
             )
-        return view, table, _timed(view, table, choice)
+        return view, table, self._timed(view, table, choice)
 
 
-@functools.lru_cache(maxsize=16)
 def _timed(view, table, choice):
     """Return numbers, warnings and seconds of a view of a table."""
     start = time.perf_counter()
