@@ -8,7 +8,7 @@ from tests.reduction.test_greedy import least_error
 from tests.reduction.test_greedy import problem as random_terms
 
 import mercer as mc
-from mercer.reduction.exhaustive import Exhaustive, best_subset
+from mercer.reduction.subset import Exhaustive, best_subset
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

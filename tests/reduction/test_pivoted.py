@@ -10,7 +10,7 @@ import mercer as mc
 from mercer.linalg import cholesky
 from mercer.reduction import reduce
 from mercer.reduction.base import Target
-from mercer.reduction.pivoted import Pivoted
+from mercer.reduction.subset import Pivoted
 
 
 def selected(psi, n, **options):

@@ -8,7 +8,7 @@ from sklearn.datasets import make_moons
 
 import mercer as mc
 from mercer.reduction.base import Target
-from mercer.reduction.variable_widths import Captured
+from mercer.reduction.refine import CapturedByWidths
 
 
 def _psi(seed, d, n=60, m=2, dtype=np.float64):
@@ -26,7 +26,7 @@ def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differen
     kernel = mc.VariableWidthGaussian(1.0 / d, d)
     # points of psi with widths of their own
     given = np.column_stack([psi.points, np.sqrt(square * (0.7 + rng.random(len(psi.points))))])
-    captured = Captured(given, psi.coef * np.sqrt(kernel.diag(given))[:, None], square)
+    captured = CapturedByWidths(given, psi.coef * np.sqrt(kernel.diag(given))[:, None], square)
     Z, A = rng.normal(size=(4, d)), square * (0.7 + rng.random(4))
     value, in_points, in_squares = captured(Z, A)
     points = np.column_stack([Z, np.sqrt(A)])

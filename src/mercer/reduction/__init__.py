@@ -3,13 +3,10 @@
 from mercer.reduction._reduce import reduce
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
-from mercer.reduction.exhaustive import Exhaustive
 from mercer.reduction.merge import Merge
 from mercer.reduction.path import L1, MaxNorm
-from mercer.reduction.pivoted import Pivoted
-from mercer.reduction.refine import Refine
-from mercer.reduction.subset import Eigenvector, Greedy
-from mercer.reduction.variable_widths import VariableWidths
+from mercer.reduction.refine import Refine, VariableWidths
+from mercer.reduction.subset import Eigenvector, Exhaustive, Greedy, Pivoted
 
 __all__ = [
     "Construct",

@@ -16,14 +16,11 @@ from mercer.preimages.base import choose_method
 from mercer.projection import project
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
-from mercer.reduction.exhaustive import Exhaustive
 from mercer.reduction.merge import Merge
 from mercer.reduction.path import L1, MaxNorm
-from mercer.reduction.pivoted import Pivoted
-from mercer.reduction.refine import Refine
-from mercer.reduction.subset import Eigenvector, Greedy
+from mercer.reduction.refine import Refine, VariableWidths
+from mercer.reduction.subset import Eigenvector, Exhaustive, Greedy, Pivoted
 from mercer.reduction.trace import Trace, best
-from mercer.reduction.variable_widths import VariableWidths
 
 _NAMES = {
     "construct": Construct,
