@@ -12,7 +12,7 @@ from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 
 
 def has_probabilities(search: Any) -> bool:
-    """Return True, or raise an AttributeError unless a search fits probabilities; for ``available_if``."""
+    """Return True, or raise an AttributeError unless a search fits probabilities; for ``available``."""
     if search.calibration is None or not search.refit:
         raise AttributeError(
             f"calibration = {shown(search.calibration)} and refit = {shown(search.refit)} give no probabilities; fit "

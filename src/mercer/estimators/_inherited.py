@@ -44,14 +44,15 @@ else:
     from sklearn import base
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 
+    from mercer._elsewhere import explained
     from mercer.estimators._model import on_device
 
     class ClassifierMixin(base.ClassifierMixin, BaseEstimator):
         # scikit-learn's takes arrays in the main memory only
-        score = on_device(base.ClassifierMixin.score)
+        score = explained(on_device(base.ClassifierMixin.score))
 
     class RegressorMixin(base.RegressorMixin, BaseEstimator):
-        score = on_device(base.RegressorMixin.score)
+        score = explained(on_device(base.RegressorMixin.score))
 
     class OutlierMixin(base.OutlierMixin, BaseEstimator):
         pass

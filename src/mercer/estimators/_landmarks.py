@@ -82,7 +82,7 @@ class OverLandmarks(Model):
 
 
 def has_given_landmarks(model: Any) -> bool:
-    """Return True, or raise an AttributeError unless the landmarks are points; for ``available_if``."""
+    """Return True, or raise an AttributeError unless the landmarks are points; for ``available``."""
     if model.landmarks is None or np.isscalar(model.landmarks):
         raise AttributeError(
             f"partial_fit of {type(model).__name__} needs landmarks that are points, got landmarks = "

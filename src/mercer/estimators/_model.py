@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context, get_config
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
@@ -187,7 +188,7 @@ def fits(
             raise
         return found if found is self or place is None else moved(found, place)
 
-    return explained(called)
+    return called
 
 
 def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
@@ -252,7 +253,7 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
             found = method(moved(self, None), *moved(args, None), **moved(options, None))
         return found if place is None else moved(found, place)
 
-    return explained(called)
+    return called
 
 
 def of_points(
@@ -277,7 +278,12 @@ def of_points(
         plain = values and type(values[0]) is np.ndarray and "_hosted" not in vars(self)
         return (method if plain else anywhere)(self, *values, **options)
 
-    return cast("Callable[Concatenate[_M, Any, _P], _R]", explained(called))
+    return cast("Callable[Concatenate[_M, Any, _P], _R]", called)
+
+
+def available(check: Callable[[Any], bool]) -> Any:
+    """Return the decorator of a method that models have if a check does not raise an error."""
+    return lambda method: available_if(check)(explained(method))
 
 
 if TYPE_CHECKING:

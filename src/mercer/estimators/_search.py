@@ -16,13 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
 from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
-from mercer.estimators._model import attribute, estimator_mixin, fits, on_device
+from mercer.estimators._model import attribute, available, estimator_mixin, fits, on_device
 from mercer.estimators._problem import Problem
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.expansion import Expansion
@@ -52,7 +51,7 @@ _ROUNDED = 1e-14
 
 
 def keeps_model(search: Any) -> bool:
-    """Return True, or raise an AttributeError unless a search fits its best model; for ``available_if``."""
+    """Return True, or raise an AttributeError unless a search fits its best model; for ``available``."""
     if not search.refit:
         name = type(search).__name__
         raise AttributeError(
@@ -185,7 +184,7 @@ class GridSearch(SupportVectorEstimator):
             for route in super()._routes(size)
         ]
 
-    @available_if(keeps_model)
+    @available(keeps_model)
     @on_device
     def predict(self, X: PointsLike) -> Array:
         """Return the predictions of the best model for new points.

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import MetaEstimatorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import on_device
+from mercer.estimators._model import available, on_device
 
 
 def inner_has(name: str) -> Callable[[Any], bool]:
-    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
+    """Return a check for ``available`` that raises the error of the wrapped estimator without such a method."""
 
     def check(self):
         getattr(getattr(self, "estimator_", self.estimator), name)
@@ -37,37 +36,37 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
 
     estimator: Any
 
-    @available_if(inner_has("predict"))
+    @available(inner_has("predict"))
     @on_device
     def predict(self, X: PointsLike) -> Array:
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
-    @available_if(inner_has("predict_proba"))
+    @available(inner_has("predict_proba"))
     @on_device
     def predict_proba(self, X: PointsLike) -> Array:
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
-    @available_if(inner_has("predict_log_proba"))
+    @available(inner_has("predict_log_proba"))
     @on_device
     def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
-    @available_if(inner_has("decision_function"))
+    @available(inner_has("decision_function"))
     @on_device
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
-    @available_if(inner_has("score_samples"))
+    @available(inner_has("score_samples"))
     @on_device
     def score_samples(self, X: PointsLike) -> Array:
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
-    @available_if(inner_has("score"))
+    @available(inner_has("score"))
     @on_device
     def score(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

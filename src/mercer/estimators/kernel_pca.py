@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
@@ -16,7 +15,15 @@ from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._landmarks import has_given_landmarks
-from mercer.estimators._model import adds, attribute, fits, of_points, on_device, storable_estimator
+from mercer.estimators._model import (
+    adds,
+    attribute,
+    available,
+    fits,
+    of_points,
+    on_device,
+    storable_estimator,
+)
 from mercer.expansion import Expansion, values_at, with_intercept
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
@@ -201,7 +208,7 @@ class KernelPCA(CoordinateTransformer):
         """Return the components over landmarks, the number of points, and the trace error."""
         return self._of_moments(self._landmark_moments(data))
 
-    @available_if(has_given_landmarks)
+    @available(has_given_landmarks)
     @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Add points to those of earlier calls, over landmarks that are given as points.

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from mercer._compute.points import evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._model import attribute, fits, on_device, storable_estimator
+from mercer.estimators._model import attribute, available, fits, on_device, storable_estimator
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
 from mercer.estimators.kernel_map import KernelMap
@@ -153,7 +152,7 @@ class Kernelized(KernelEstimator, Wrapper):
         self._fit("fit", X, y, sample_weight)
         return self
 
-    @available_if(inner_has("fit_transform"))
+    @available(inner_has("fit_transform"))
     @fits
     def fit_transform(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -161,7 +160,7 @@ class Kernelized(KernelEstimator, Wrapper):
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
-    @available_if(inner_has("fit_predict"))
+    @available(inner_has("fit_predict"))
     @fits
     def fit_predict(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -241,26 +240,26 @@ class Kernelized(KernelEstimator, Wrapper):
         refuse_inner_weights(self.estimator, sample_weight)
         return clone(self.estimator)
 
-    @available_if(inner_has("transform"))
+    @available(inner_has("transform"))
     @on_device
     def transform(self, X: PointsLike) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
-    @available_if(inner_has("inverse_transform"))
+    @available(inner_has("inverse_transform"))
     @on_device
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
-    @available_if(inner_has("get_feature_names_out"))
+    @available(inner_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out()
 
-    @available_if(inner_has("set_output"))
+    @available(inner_has("set_output"))
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
