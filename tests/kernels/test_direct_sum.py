@@ -135,3 +135,5 @@ def test_bad_points_and_kernels_are_refused(global_random_seed):
         mc.DirectSum(mc.Linear(), mc.strings.Spectrum(2))
     with pytest.raises(ValueError, match="equally many vectors and columns"):
         direct_sum(parts[0], parts[1] @ np.ones((2, 1)))
+    with pytest.raises(TypeError, match=r"DirectSum takes \(left, right, .*missing .*'right'"):
+        mc.kernels.DirectSum(mc.Linear())

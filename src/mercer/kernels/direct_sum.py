@@ -13,6 +13,7 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
+from mercer._elsewhere import explained
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.marked import Marked
@@ -21,6 +22,7 @@ from mercer.kernels.marked import Marked
 class _Listed:
     """Constructor of two or more kernels, which keeps the first and the direct sum of the others."""
 
+    @explained
     def __init__(
         self, left: Kernel, right: Kernel, *others: Kernel, n_features: int | None = None
     ) -> None:
