@@ -7,8 +7,7 @@ from tests.reference.derivatives import central
 
 import mercer as mc
 from mercer.manifold.jets import Planes
-from mercer.manifold.pullback import pullback
-from mercer.manifold.rules import jet
+from mercer.manifold.rules import jet, pullback
 
 RULED = [kernel for kernel in KERNELS if not isinstance(kernel, mc.Rescaled)] + [
     mc.Matern(1.0, 1.5)

@@ -139,6 +139,11 @@ class Portable:
         return (X - shift) * factor
 
     @property
+    def largest(self) -> float:
+        """The largest number of the dtype; NumPy's own would round what is compared with it."""
+        return float(np.finfo(self.dtype).max)
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether the model has probabilities of classes."""
         return self.curves is not None or self.inverse_temperature is not None
@@ -165,8 +170,8 @@ class Portable:
 
     def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
-        largest = float(np.finfo(self.dtype).max)
-        return np.clip(np.asarray(values, np.float64), -largest, largest).astype(self.dtype)
+        wide = np.asarray(values, np.float64)
+        return np.clip(wide, -self.largest, self.largest).astype(self.dtype)
 
 
 def products(K: Array, coef: Array, counts: Array | None) -> Array:
@@ -284,8 +289,7 @@ def portable(model: object, dtype: str) -> Portable:
     _require_range(exported)
     # a linear kernel has no vectors
     values = max((_largest_value(part) for part in parts if part.kernel != Linear()), default=0.0)
-    # as Python's float: NumPy would round the values to the type of the limit
-    if not values <= float(np.finfo(exported.dtype).max):
+    if not values <= exported.largest:
         raise ValueError(
             f"kernel values at the vectors are up to {values:.3g}, outside the range of {exported.dtype}; fit to "
             'scaled rows, or use dtype="float64".'
@@ -364,11 +368,10 @@ def _views(expressions, vectors):
 
 
 def _require_range(exported):
-    largest = float(np.finfo(exported.dtype).max)
     arrays = [exported.coef, exported.intercept, *(view.points for view in exported.views.values())]
     arrays += exported.scaling or ()
     most = max(float(abs(each).max(initial=0)) for each in arrays)
-    if not most <= largest:
+    if not most <= exported.largest:
         raise ValueError(
             f"the model contains the number {most:.3g}, which exceeds the range of {exported.dtype}; use "
             'dtype="float64".'
@@ -378,7 +381,7 @@ def _require_range(exported):
     square = max(
         (float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0
     )
-    if square > largest or 0 < square < np.finfo(exported.dtype).tiny:
+    if square > exported.largest or 0 < square < np.finfo(exported.dtype).tiny:
         raise ValueError(
             f"the vectors have squared norms up to {square:.3g}, outside the range of {exported.dtype}; fit to scaled "
             'rows, or use dtype="float64".'

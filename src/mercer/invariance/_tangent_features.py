@@ -16,8 +16,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.base import ByContent, admit_pair, require_kernel
 from mercer.manifold.jets import Planes, still
-from mercer.manifold.pullback import pullback
-from mercer.manifold.rules import jet
+from mercer.manifold.rules import jet, pullback
 from mercer.manifold.tensors import admitted
 
 

@@ -100,7 +100,7 @@ class Construct:
                 found = Gradient(**options).minimise(residual, psi, start)
             if not run.add(residual, found.points):
                 return
-            yield Stage(run.pool, run.rows[: size + 1])
+            yield Stage(run.pool, np.arange(size + 1))
 
 
 class _Growth:
@@ -110,7 +110,6 @@ class _Growth:
         self.target = target
         self.span = Span(target)
         self.pool = np.empty((n_vectors, target.points.shape[1]))
-        self.rows = np.arange(n_vectors)
         self.left = target.values.copy()
         self.squares = target.kernel.diag(target.points)
         # the orthonormal basis of the span, evaluated at the points of psi; its precision matters little
@@ -147,9 +146,8 @@ class _Growth:
         if not gain[best] > EPS * residual.squares:
             return False
         z = points[best : best + 1]
-        before = len(self.span.kept)
         self.span.add(z)
-        if len(self.span.kept) == before:
+        if len(self.span.kept) == self.size:
             return False
         self.pool[self.size] = z
         self._reserve()
