@@ -630,11 +630,10 @@ def _take_columns(coef, index):
 
 
 def _frozen(array):
-    """Return a read-only view of an array of NumPy, another one as it is."""
-    if isinstance(array, np.ndarray) and array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
+    """Return a read-only view."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _weigh_rows(coef, values):

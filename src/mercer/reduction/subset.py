@@ -463,14 +463,15 @@ def _search(left, vectors, gains, rows, floor, first, best, found):
             level -= 1
             if level >= 0:
                 rows[level] += 1
-        elif level == last:
-            gain = gains[level] + _gain(left[level, i], vectors, floor)
+            continue
+        gain = gains[level] + _gain(left[level, i], vectors, floor)
+        if level == last:
             if gain > best[0]:
                 best[0] = gain
                 found[:] = rows
             rows[level] += 1
         else:
-            gains[level + 1] = gains[level] + _gain(left[level, i], vectors, floor)
+            gains[level + 1] = gain
             _deflate(left, level, i, floor)
             rows[level + 1] = i + 1
             level += 1

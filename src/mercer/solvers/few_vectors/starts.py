@@ -30,16 +30,15 @@ def starts(
     """
     rng = np.random.default_rng(seed)
     X = as_float64(X)
-    if signs is None:
-        groups = [np.arange(len(X))]
-        near = np.ones(len(X))
-    else:
+    groups = [np.arange(len(X))]
+    near = np.ones(len(X))
+    if signs is not None:
         _, codes = np.unique(signs, axis=0, return_inverse=True)
         codes = codes.ravel()
-        groups = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+        classes = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
         near = np.where((np.abs(signs) * (1 - signs * outputs) > -0.001).any(axis=1), 1.0, 0.02)
-        if n_vectors < len(groups):
-            groups = [np.arange(len(X))]
+        if n_vectors >= len(classes):
+            groups = classes
     sizes = _shares(
         np.array([near[rows].sum() for rows in groups]), [len(rows) for rows in groups], n_vectors
     )
