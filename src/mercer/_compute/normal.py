@@ -146,7 +146,7 @@ def _compiled(plan, m, width, right):
             block = memory[: len(left)]
             for j, columns in enumerate(plan.columns):
                 plan.values(left, rows, j, block, columns.start)
-            K = block.astype(np.float64, copy=False)
+            K = as_float64(block)
             sums[task] += K.T @ right(rows, K)
 
     # the caller checks that values are finite

@@ -113,7 +113,7 @@ def conclude(
     bias = solutions.bias
     moved = slack = 0.0
     if solved.centre or problem.dtype == np.float32:
-        stored = (bias + solved.centre).astype(problem.dtype).astype(np.float64)
+        stored = as_float64((bias + solved.centre).astype(problem.dtype))
         moved = float(np.abs(bias - (stored - solved.centre)).max())
     if blind + moved:
         # of the losses, and of the quadratic form: errors of its gradient that follow the coefficients do not cancel

@@ -13,6 +13,7 @@ from mercer._common import (
     Array,
     ArrayLike,
     PointsLike,
+    as_float64,
     check_choice,
     check_positive,
     check_weights,
@@ -232,7 +233,7 @@ def recomputed(
 ) -> Certificate:
     """Return the certificate of the stored coefficients in float64."""
     coef, gradient = stored_solutions(model, problem, duals)
-    intercept = model.intercept_.astype(np.float64)
+    intercept = as_float64(model.intercept_)
     return certificate(duals, coef, gradient, intercept, problem.rounding, shift)
 
 

@@ -17,6 +17,7 @@ from mercer._common import (
     ArrayLike,
     Memory,
     PointsLike,
+    as_float64,
     check_integer,
     check_positive,
     check_weights,
@@ -83,7 +84,7 @@ def is_linear(model: Model) -> bool:
 
 def normals(vectors: Array, coef: Array) -> Array:
     """Return the normals sum_i coef_i x_i (d, m), summed in float64, in the type of the coefficients."""
-    return (vectors.T @ coef.astype(np.float64)).astype(coef.dtype)
+    return (vectors.T @ as_float64(coef)).astype(coef.dtype)
 
 
 @estimator_mixin
@@ -428,7 +429,7 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
 
     def _biases(self):
         """Return the intercepts of the optimum (m,) in float64."""
-        return self.intercept_.astype(np.float64)
+        return as_float64(self.intercept_)
 
     def _solved_duals(self, problem):
         """Return the duals that the fitted model solves."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -155,11 +156,13 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
 
         route = self._route(replace(data.size, n=len(phi)))
         whole = route.name != "landmarks"
-        given = (phi,) if whole else (phi, self._landmark_features(phi))
-        options = {"n": self.n_components, "memory": data.size.budget}
-        if whole:
-            options["random_state"] = self.random_state
-        found = route.run(*given, numbers, float(self.mu), weights, **options)
+        solve = (
+            partial(route.run, phi, random_state=self.random_state)
+            if whole
+            else partial(route.run, phi, self._landmark_features(phi))
+        )
+        mu = float(self.mu)
+        found = solve(numbers, mu, weights, n=self.n_components, memory=data.size.budget)
 
         sizes = np.bincount(numbers, weights=weights)
         self.kernel_: Kernel = phi.kernel

@@ -154,10 +154,15 @@ class KernelMap(CoordinateTransformer):
 
     def _whole(self, data):
         """Return the coordinates in the span of all points, their number, and no trace error."""
-        options = {"memory": data.size.budget, "random_state": self.random_state}
         require_symmetric("phi", data.phi)
-        tol = relative_tolerance(self.tol)
-        found = spectral_coordinates(data.phi, self.centre, tol, weights=data.weights, **options)
+        found = spectral_coordinates(
+            data.phi,
+            self.centre,
+            relative_tolerance(self.tol),
+            data.size.budget,
+            self.random_state,
+            weights=data.weights,
+        )
         return found, len(data.phi) if data.weights is None else float(data.weights.sum()), None
 
     def _over_landmarks(self, data):

@@ -196,10 +196,17 @@ class KernelPCA(CoordinateTransformer):
     def _whole(self, hold, data):
         """Return the components of all points, their number, and no trace error."""
         phi = data.phi
-        options = {"memory": data.size.budget, "random_state": self.random_state}
-        inner = hold(InnerProducts(phi, data.size.budget))
+        budget = data.size.budget
         w = data.weights
-        found = pca.components(phi, self.n_components, self.centre, w, inner=inner, **options)
+        found = pca.components(
+            phi,
+            self.n_components,
+            self.centre,
+            w,
+            inner=hold(InnerProducts(phi, budget)),
+            memory=budget,
+            random_state=self.random_state,
+        )
         self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
         return found, data.size.n if w is None else float(w.sum()), None

@@ -124,14 +124,16 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         # the sum of many rows far from the origin is rounded by more than they are
         mean += (X - mean).mean(axis=0)
         solve = pca_l1.greedy if self.greedy else pca_l1.joint
-        # rows far from the origin are rounded before the mean is subtracted
-        options = {
-            "start": None if self.start is None else _as_start(self.start, (m, X.shape[1])),
-            "n_init": self.n_init,
-            "max_iter": self.max_iter,
-            "random_state": self.random_state,
-        }
-        found = solve(X - mean, m, size=float(np.abs(X).max()), **options)
+        found = solve(
+            X - mean,
+            m,
+            # rows far from the origin are rounded before the mean is subtracted
+            size=float(np.abs(X).max()),
+            start=None if self.start is None else _as_start(self.start, (m, X.shape[1])),
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+        )
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
             warn(

@@ -94,9 +94,10 @@ def discriminants(
     exact = in_float64(phi)
     inner = Centred(InnerProducts(exact, memory), weights / total)
     targets = root * contrasts[classes]
-    options = {"name": MatrixName(phi.kernel), "memory": memory, "random_state": random_state}
-    solved = solve(Weighted(inner, root[:, 0]), targets, mu, **options)
-    noise = _noise(exact, weights, Weighted(inner, root[:, 0]), mu)
+    weighted = Weighted(inner, root[:, 0])
+    name = MatrixName(phi.kernel)
+    solved = solve(weighted, targets, mu, name=name, memory=memory, random_state=random_state)
+    noise = _noise(exact, weights, weighted, mu)
     # rounding mu leaves out memberships outside of the range of K, which are scatter within
     outside = targets - solved.fitted
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
@@ -302,5 +303,5 @@ def _contrasts(sizes):
 
 def log_posteriors(Z: Array, means: Array, priors: Array) -> Array:
     """Return log P(class | z) up to a constant of each row, for Gaussian classes of unit covariance (n_test, C)."""
-    offsets = np.log(priors) - np.sum(means.astype(np.float64) ** 2, axis=1) / 2
+    offsets = np.log(priors) - np.sum(as_float64(means) ** 2, axis=1) / 2
     return Z @ means.T.astype(Z.dtype, copy=False) + offsets.astype(Z.dtype)
