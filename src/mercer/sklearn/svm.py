@@ -27,10 +27,13 @@ class Machine(Fitted):
             points = self._compute_kernel(X)
             self.shape_fit_ = getattr(X, "shape", (len(X),))
         else:
-            # names of columns are checked by scikit-learn
             points = X if hasattr(X, "dtype") else np.asarray(X)
             points = points.astype(np.float64, casting="same_kind", copy=False)
             self.shape_fit_ = points.shape
+            vars(self).pop("feature_names_in_", None)
+            if not hasattr(X, "dtype"):
+                # sets the names of columns
+                validate_data(self, X, skip_check_array=True)
         model = self._with(**self._fixed)
         if sample_weight is not None:
             if getattr(self, "class_weight", None) == "balanced":
@@ -39,10 +42,10 @@ class Machine(Fitted):
                 )
             # weights do not move scikit-learn's bandwidth
             with_kernel(model, kernel_of(model).resolve(points))
-        self._store(model.fit(points, y, sample_weight), X)
+        self._store(model.fit(points, y, sample_weight))
         return model
 
-    def _store(self, model, X):
+    def _store(self, model):
         """Set the attributes of LIBSVM."""
         # LIBSVM's values of two classes are positive for the first
         sign = -1.0 if len(getattr(model, "classes_", ())) == 2 else 1.0
@@ -70,8 +73,7 @@ class Machine(Fitted):
         self._probA = self._probB = np.empty(0)
         self.fit_status_ = 0
         if not callable(self.kernel):
-            # sets the number and the names of columns
-            validate_data(self, X, skip_check_array=True)
+            self.n_features_in_ = self.shape_fit_[-1]
 
     def _decision_function(self, X):
         if self.mercer_ is None:
@@ -90,8 +92,8 @@ class Classifier(Machine):
 
     _fixed = {"decision_function_shape": "ovo", "break_ties": False}
 
-    def _store(self, model, X):
-        super()._store(model, X)
+    def _store(self, model):
+        super()._store(model)
         self.classes_ = model.classes_
         self.class_weight_ = model.class_weight_
         self.n_iter_ = model.n_iter_.astype(np.int32)
@@ -132,6 +134,6 @@ class OneClassSVM(Machine, svm.OneClassSVM):
         """Fit the boundary; parameters and errors are those of scikit-learn's ``fit``."""
         return super().fit(X, y, sample_weight)
 
-    def _store(self, model, X):
-        super()._store(model, X)
+    def _store(self, model):
+        super()._store(model)
         self.offset_ = -self.intercept_
