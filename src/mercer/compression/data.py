@@ -17,7 +17,7 @@ from mercer.distributed import named_columns
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import with_intercept
 from mercer.kernels.marked import kernel_of_data, without_marks
-from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.svm import pairs
 
 

@@ -13,8 +13,8 @@ from mercer.expansion import Expansion, features
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
+from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.few_vectors.refit import refit
-from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.few_vectors.starts import starts
 from mercer.solvers.few_vectors.trials import Model, Trials
 from mercer.solvers.svm import pairs

@@ -4,9 +4,8 @@ from scipy.spatial.distance import cdist
 
 import mercer as mc
 from mercer.solvers.few_vectors import refit as module
-from mercer.solvers.few_vectors.objective import Objective, joined
+from mercer.solvers.few_vectors.objective import Fit, Objective, Rows, joined
 from mercer.solvers.few_vectors.refit import leading_axes
-from mercer.solvers.few_vectors.rows import Fit, Rows
 
 
 def flat(seed, n=200, d=12, wide=3, height=0.01):

@@ -5,8 +5,7 @@ import pytest
 from tests.solvers.few_vectors.fitting import exact, problem
 
 import mercer as mc
-from mercer.solvers.few_vectors.objective import Objective, joined
-from mercer.solvers.few_vectors.rows import Fit, Rows
+from mercer.solvers.few_vectors.objective import Fit, Objective, Rows, joined
 
 KERNELS = [
     mc.Gaussian(0.3),

@@ -6,9 +6,8 @@ from tests.solvers.few_vectors.fitting import exact, problem
 
 import mercer as mc
 from mercer.solvers.few_vectors import refit as module
-from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.objective import Objective, Rows
 from mercer.solvers.few_vectors.refit import Effort, Limits, refit
-from mercer.solvers.few_vectors.rows import Rows
 
 COSTS = {
     "plain": mc.Gaussian(1.0),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.solvers.few_vectors.rows import Rows
+from mercer.solvers.few_vectors.objective import Rows
 
 
 def test_weights_and_units_are_1_by_default():

@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 import mercer as mc
+from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.few_vectors.refit import refit
-from mercer.solvers.few_vectors.rows import Rows
 from mercer.solvers.few_vectors.trials import Model, Trials
 
 

@@ -16,8 +16,7 @@ from mercer import landmarks
 from mercer._common import Array, Seed, as_float64
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
-from mercer.solvers.few_vectors.objective import Objective
-from mercer.solvers.few_vectors.rows import MANY, Fit, Rows
+from mercer.solvers.few_vectors.objective import MANY, Fit, Objective, Rows
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
 VALUES = 1 << 24
@@ -140,7 +139,7 @@ def refit(
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.solvers.few_vectors.refit import refit
-    >>> from mercer.solvers.few_vectors.rows import Rows
+    >>> from mercer.solvers.few_vectors.objective import Rows
     >>> X = np.linspace(-4, 4, 50)[:, None]
     >>> F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     >>> fit = refit(mc.Gaussian(1.0), np.array([[0.6]]), Rows(X, F))

@@ -15,7 +15,7 @@ from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
-from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.objective import MANY, Fit, Objective, Rows
 from mercer.solvers.few_vectors.refit import (
     LONGEST,
     LOW_WEIGHT,
@@ -26,7 +26,6 @@ from mercer.solvers.few_vectors.refit import (
     refit,
     standard_errors,
 )
-from mercer.solvers.few_vectors.rows import MANY, Fit, Rows
 
 # Levels of the noise of copies, and None for recombined rows.
 _LEVELS = 0.5, 1.0, None
