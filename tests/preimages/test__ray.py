@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.preimages import FixedPoint, Gradient, preimage, ray
-from mercer.preimages.objective import Quotient
+from mercer.preimages.descent import Quotient
 
 RNG = np.random.default_rng(0)
 X = np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 10, axis=0) + RNG.normal(0, 0.1, (30, 2))

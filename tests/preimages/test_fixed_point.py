@@ -7,8 +7,8 @@ from tests.reference.tall import Tall
 
 import mercer as mc
 from mercer.preimages import FixedPoint, Gradient, preimage
+from mercer.preimages.descent import Distance
 from mercer.preimages.fixed_point import _Secant, _WeightedMean, normalised, steps
-from mercer.preimages.objective import Distance
 
 SMOOTH = [
     mc.Gaussian(10.0),

@@ -6,8 +6,8 @@ from scipy.optimize import minimize
 
 import mercer as mc
 from mercer.preimages import FixedPoint, Gradient, preimage
+from mercer.preimages.descent import Distance
 from mercer.preimages.gradient import _LimitedMemory
-from mercer.preimages.objective import Distance
 
 RNG = np.random.default_rng(0)
 X = np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 10, axis=0) + RNG.normal(0, 0.1, (30, 2))

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.preimages.objective import (
+from mercer.preimages.descent import (
     Distance,
     Quotient,
     paired,

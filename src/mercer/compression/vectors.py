@@ -14,7 +14,7 @@ from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import Marked, kernel_of_data
-from mercer.preimages.objective import quotients
+from mercer.preimages.descent import quotients
 from mercer.reduction import reduce
 
 

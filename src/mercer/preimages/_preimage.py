@@ -26,12 +26,19 @@ from mercer.kernels.forms import flat_kernel, form_of
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
-from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows, nearest, over_rows
+from mercer.preimages.descent import (
+    ONE_MINIMUM,
+    best_of,
+    dense_rows,
+    nearest,
+    over_rows,
+    paired_values,
+    squared_norms,
+)
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.inverse import Distances, Exact
 from mercer.preimages.learned import Learned
-from mercer.preimages.objective import paired_values, squared_norms
 from mercer.preimages.search import Search
 
 _NAMES = {

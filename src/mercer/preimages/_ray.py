@@ -10,10 +10,17 @@ from mercer._common import ArrayLike, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
-from mercer.preimages.descent import ONE_MINIMUM, best_of, dense_rows
+from mercer.preimages.descent import (
+    ONE_MINIMUM,
+    Quotient,
+    best_of,
+    dense_rows,
+    paired_values,
+    quotients,
+    squared_norms,
+)
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
-from mercer.preimages.objective import Quotient, paired_values, quotients, squared_norms
 
 _NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 

@@ -15,8 +15,7 @@ from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 from mercer.preimages.base import Found, behind_maps
-from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
-from mercer.preimages.objective import spread, weights
+from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot, spread, weights
 
 # Pairs of points with a squared distance below this share of the squared spread coincide (kernels with a kink).
 _TOUCHING = 1e-12

@@ -12,8 +12,7 @@ from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.kernels.marked import kernel_of_data
 from mercer.preimages.base import Found
-from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
-from mercer.preimages.objective import Distance, data_of
+from mercer.preimages.descent import Descent, Distance, Iterative, Restarts, data_of, row_dot
 
 # Sufficient decrease of Armijo's rule.
 _ARMIJO = 1e-4

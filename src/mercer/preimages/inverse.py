@@ -21,9 +21,8 @@ from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 from mercer.preimages.base import Found, behind_maps
-from mercer.preimages.descent import dense_rows, nearest
+from mercer.preimages.descent import Distance, dense_rows, nearest, spread
 from mercer.preimages.fixed_point import normalised
-from mercer.preimages.objective import Distance, spread
 
 
 @storable

@@ -15,8 +15,7 @@ from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.linalg.operators import in_float64
-from mercer.preimages.descent import over_rows
-from mercer.preimages.objective import quotients, squared_norms
+from mercer.preimages.descent import over_rows, quotients, squared_norms
 
 
 class Target:

@@ -15,10 +15,9 @@ from mercer._compute.points import Points, sum_squares
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, form_of
-from mercer.preimages.descent import dense_rows
+from mercer.preimages.descent import dense_rows, quotients, spread
 from mercer.preimages.fixed_point import FixedPoint, steps, weighted_sums
 from mercer.preimages.gradient import Gradient
-from mercer.preimages.objective import quotients, spread
 from mercer.reduction.base import Stage, Target, require_new_points
 from mercer.reduction.trace import Span
 

@@ -15,7 +15,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
 from mercer.linalg.cholesky import RIDGE
-from mercer.preimages.objective import spread
+from mercer.preimages.descent import spread
 from mercer.reduction.base import Method, Target, check_start, require_new_points, whole
 from mercer.reduction.construct import Construct
 from mercer.reduction.subset import Greedy
