@@ -222,7 +222,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         whole = route.name != "landmarks"
         # those of an earlier fit
         vars(self).pop("_free", None)
-        points = data.points
+        points = data.phi.prepared.container
         terms = None if self.free is None else _Terms.of(self.free, points, weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
