@@ -60,7 +60,8 @@ def test_a_callback_that_returns_true_ends_the_training(kind, memory):
 
 @MEMORY
 def test_a_callback_hears_falling_violations_and_changes_nothing(memory):
-    X, dual = problem("nu regression", 250)
+    # more steps than a compiled call takes
+    X, dual = problem("regression", 1200 if memory == "1GB" else 250)
     seen = []
     watched = solved(GAUSSIAN, X, dual, 1e-6, memory=memory, callback=seen.append)
     alone = solved(GAUSSIAN, X, dual, 1e-6, memory=memory)

@@ -39,7 +39,7 @@ from mercer.solvers.svm.engine import (
 )
 from mercer.solvers.svm.fused_rows import ROUNDED_POINTS, rows_of
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
-from mercer.solvers.svm.newton import NEAR, refine_point
+from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
@@ -69,8 +69,6 @@ _FULL = 2
 _REPEATS = 10
 # The largest rounding of gradients as a multiple of that found on a sample.
 _TAIL = 2.0
-# Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
-NEWTON_SHARE = 0.01
 # Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
 _CHECKS = 3
 # Number of variables up to which the solution of a single dual is refined whatever that takes.

@@ -17,6 +17,7 @@ from mercer._compute.costs import (
     AT_ONCE,
     COORDINATES_OF_STEP,
     KNOWN_VALUE,
+    NEWTON_WORK,
     REFINEMENT,
     SMALL_DUAL,
     STEP_OVERHEAD,
@@ -26,7 +27,7 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
     TOGETHER,
@@ -46,8 +47,9 @@ from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, object
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
-# Places of `position` in `solve_small`: the dual that is being solved, its rows in memory, whether it has begun.
-DUAL, HELD, BEGUN = range(3)
+# Places of `position` in `solve_small`: the dual that is being solved, its rows in memory, whether it has begun, and
+# whether Newton steps led to where it is.
+DUAL, HELD, BEGUN, REFINED = range(4)
 # A round lowers the violation by this factor before all variables are checked again.
 REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
@@ -62,6 +64,11 @@ _HALVINGS = 50
 LEAST_UNIT = 1e-6
 # Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
 _GROWN = 1e-3 / EPS
+# Steps for each variable after which Newton steps are tried, then after twice as many and so on: on the variables
+# within this share of the violation, of so many operations as a share of those spent before.
+_ROUND = 10
+_CROSSED = 0.3
+_CROSSING = 0.15
 # Steps over the variables with rows go on while these violate by this share of the violation of all.
 _KNOWN = 0.5
 
@@ -609,7 +616,8 @@ def _share_of_goal(s, target, goal):
 def solve_small(rows, exact, problems, chain, found, position, memory, goal, max_iter):
     """Solve duals from ``position[DUAL]`` on until all are solved or about `STEP_WORK` is done.
 
-    A dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
+    Newton steps are tried in between: they cross the narrow valleys of the objective along which SMO moves slowly. A
+    dual is left unsolved after ``max_iter`` steps, and if no step lowers its violation.
     """
     small()
     work = STEP_WORK
@@ -636,6 +644,8 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         own_goal = scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
+        if goal.operations >= 0:
+            limit = smaller(limit, larger(_ROUND * m, found.n_iter[k]))
         # copies pay where rows are read several times
         few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
         status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
@@ -644,15 +654,21 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             if share < 1:
                 status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
+        more = status == STEPS and found.n_iter[k] < max_iter
         computed = s.counts[USED] - position[HELD]
         work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
         bias = empty(all_groups, np.float64)
-        if status == DONE and goal.operations >= 0:
-            measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+        refined = position[REFINED] and s.counts[TAKEN] == 0
+        if (status == DONE or more) and goal.operations >= 0 and not refined:
+            violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, REFINEMENT * spent)
-            refine(points, exact, s, own, target, bias, sums, allowed(own_goal, bias), operations)
+            reach = NEAR * allowed(own_goal, bias)
+            if more:
+                operations = smaller(_CROSSING * spent, 2 * NEWTON_WORK)
+                reach = _CROSSED * violation
+            refine(points, exact, s, own, target, bias, sums, reach, operations)
         if status == DONE:
             settle(s.coef, s.lower, s.upper, DRIFT, EPS)
         violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
@@ -670,11 +686,11 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             if places[t] >= 0:
                 found.gradient[places[t]] = s.f[t]
                 found.coef[places[t]] = s.coef[t]
-        more = status == STEPS and found.n_iter[k] < max_iter
         kept = more or (k + 1 < chain.ratios.size and chain.ratios[k + 1] > 0)
         position[DUAL] = k if more else k + 1
         position[HELD] = s.counts[USED] if kept else 0
         position[BEGUN] = more
+        position[REFINED] = more and violation <= NEWTON_SHARE * found.allowed[k]
 
 
 def fits_small(rows: Rows, duals: Dual, values: int) -> bool:
@@ -699,7 +715,7 @@ def solve_small_duals(
     many = len(duals)
     callback = limits.callback
     max_iter = 0 if callback is not None and callback.stopped else limits.max_iter
-    position = np.array([0, 0 if chain is None else duals.largest, 0])
+    position = np.array([0, 0 if chain is None else duals.largest, 0, 0])
     groups = duals.groups
     sums = np.zeros((many, groups.shape[1] - 1))
     if duals.coef.any():

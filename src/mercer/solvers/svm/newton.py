@@ -27,6 +27,8 @@ _STEPS = 100
 _PATIENCE = 3
 # Residual relative to the largest gradient that later steps need not lower.
 _NOISE = 1e-10
+# Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
+NEWTON_SHARE = 0.01
 # Variables at a bound whose slopes are within this many tolerances of their bias take part.
 NEAR = 10
 # Part of the mean diagonal that is added to each entry of it, times the number of variables, and the factor by which it
@@ -364,7 +366,7 @@ def _near_first(s, bias, group, reach, order):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def refine(points, exact, s, own, target, bias, sums, tol, operations):
+def refine(points, exact, s, own, target, bias, sums, reach, operations):
     """Refine the solution of a small problem if the number of ``operations`` suffices, and its violation falls.
 
     ``own`` are the points of the variables, ``bias`` and ``sums`` have one value for each group.
@@ -375,7 +377,7 @@ def refine(points, exact, s, own, target, bias, sums, tol, operations):
     for g in range(bias.size):
         for t in range(s.groups[g], s.groups[g + 1]):
             group[t] = g
-    near, count = _near_first(s, bias, group, NEAR * tol, order)
+    near, count = _near_first(s, bias, group, reach, order)
     operations -= 2.0 * near * count * (exact.centre.size + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return

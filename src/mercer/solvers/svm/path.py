@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer.solvers.svm.bounded import NEWTON_SHARE, finished, first_steps
+from mercer.solvers.svm.bounded import finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
-from mercer.solvers.svm.newton import NEAR, refine_point
+from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, Options, copied_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
