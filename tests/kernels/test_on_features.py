@@ -134,3 +134,10 @@ def test_squared_distances_of_float32_rows_far_from_the_origin_keep_their_digits
     np.testing.assert_allclose(mc.features(kernel, points)(points), expected, atol=1e-6)
     rule = mc.OnFeatures(mc.Gaussian("median"), mc.Linear()).resolve(points)
     np.testing.assert_allclose(rule.kernel.gamma, mc.Gaussian("median").resolve(X).gamma, rtol=1e-6)
+
+
+def test_a_gradient_that_overflows_is_refused():
+    kernel = mc.OnFeatures(mc.Exp(mc.Linear()), mc.Linear())
+    X = 1e3 * np.random.default_rng(0).normal(size=(5, 2))
+    with pytest.raises(ValueError, match="overflow float64"):
+        kernel.vjp(X, X, np.ones((5, 5)))

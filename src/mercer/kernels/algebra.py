@@ -23,7 +23,6 @@ from mercer.kernels.base import (
     finite,
     inner_kernels,
     kernel_class,
-    refuse_infinite,
     storable_kernel,
 )
 from mercer.kernels.common_form import common_form, common_kind, common_table
@@ -402,8 +401,14 @@ class Exp(Function):
         return namespace_of(values).exp(values)
 
     def _derivatives(self, value: Values) -> Slopes:
+        return ((self.kernel, self._compose(value)),)
+
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # slopes are values, which must not overflow
-        return ((self.kernel, refuse_infinite(self, self._compose(value))),)
+        return self.kernel.gradient(tile, W * self.evaluate(tile))
+
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
 
 
 @kernel_class

@@ -90,10 +90,10 @@ class OnFeatures(Composite):
     def gradient(self, tile: Tile, W: Array) -> Array:
         s = self.inner.evaluate(tile) if self._dot else _unclipped(self.inner, tile)
         slope = evaluate_form(self.kernel, s if self._dot else _clipped(tile, s), order=1)
+        if self._dot:
+            return self.inner.gradient(tile, W * slope)
         # an infinite slope at a kink counts as 0
         Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
-        if self._dot:
-            return self.inner.gradient(tile, Q)
         # negative squared distances of an indefinite inner kernel count as 0, around there too
         Q = tile.xp.where(s >= 0, Q, tile.xp.zeros_like(Q))
         return self.inner.diagonal_gradient(
