@@ -141,9 +141,9 @@ class Found(NamedTuple):
 
     coef: Any
     gradient: Any
+    n_iter: Any
     bias: Any
     violation: Any
-    n_iter: Any
     primal: Any
     value: Any
     margin: Any
@@ -717,12 +717,9 @@ def solve_small_duals(
     max_iter = 0 if callback is not None and callback.stopped else limits.max_iter
     position = np.array([0, 0 if chain is None else duals.largest, 0, 0])
     groups = duals.groups
-    sums = np.zeros((many, groups.shape[1] - 1))
-    if duals.coef.any():
-        sums[:] = np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(sums.shape)
     problems = Problems(
         groups,
-        sums,
+        np.add.reduceat(duals.coef, groups[:, :-1].ravel()).reshape(many, -1),
         duals.points,
         duals.target,
         duals.lower,
@@ -730,20 +727,10 @@ def solve_small_duals(
         float(duals.epsilon),
         duals.sums_only,
     )
-    bias, violation, primal, value, margin, tol = np.zeros((6, many))
-    violation[:] = np.inf
-    found = Found(
-        duals.coef.copy(),
-        duals.target.copy(),
-        bias,
-        violation,
-        np.zeros(many, int),
-        primal,
-        value,
-        margin,
-        np.ones(many),
-        tol,
-    )
+    numbers = np.zeros((7, many))
+    found = Found(duals.coef.copy(), duals.target.copy(), np.zeros(many, int), *numbers)
+    found.violation[:] = np.inf
+    found.unit[:] = 1
     arrays = (
         rows.raw(),
         rows.raw(exact=True),
@@ -761,5 +748,5 @@ def solve_small_duals(
             max_iter = 0
     noise = rows.error * np.sqrt(duals.sums(np.square(found.coef))) if rows.error else 0.0
     solved = found._asdict()
-    del solved["allowed"]
+    tol = solved.pop("allowed")
     return Solution(**solved, noise=noise, epsilon=problems.epsilon, stops=duals.stops), tol

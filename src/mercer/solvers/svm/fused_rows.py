@@ -183,6 +183,15 @@ class ScalarRows(Rows):
         close = close_share(np.finfo(self.dtype)) if has_kink(self._form, self.dtype) else 0.0
         self._share = self.dtype.type(close)
 
+    def _diagonal(self):
+        """Return k(x, x) of all points (n,), one value for a kernel of distances."""
+        if self._radial:
+            return np.full(
+                count_points(self.points),
+                self._total(lambda term: profile_at_zero(term.profile, term.parameters)),
+            )
+        return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
+
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
         scalars = self.scalars(J)
@@ -261,15 +270,6 @@ class FusedRows(ScalarRows):
     @functools.cached_property
     def _given(self):
         return np.ascontiguousarray(self.points, np.float64)
-
-    def _diagonal(self):
-        """Return k(x, x) of all points (n,), one value for a kernel of distances."""
-        if self._radial:
-            return np.full(
-                len(self.points),
-                self._total(lambda term: profile_at_zero(term.profile, term.parameters)),
-            )
-        return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
@@ -390,12 +390,6 @@ class SparseRows(ScalarRows):
         self._squares = np.zeros(n, dtype)
         if self._radial:
             self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
-
-    def _diagonal(self):
-        """Return k(x, x) of all points (n,)."""
-        return np.resize(
-            np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0]
-        )
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
