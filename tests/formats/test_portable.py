@@ -258,3 +258,11 @@ def test_labels_by_probabilities_are_not_those_of_the_scores():
     scores = model.decision_function(rows)[:, None]
     np.testing.assert_array_equal(exported.places(scores), model.predict(rows))
     assert np.any(exported.places(scores) != (scores[:, 0] > 0))
+
+
+def test_curves_of_probabilities_are_not_taken_for_those_of_decision_values():
+    inner = CalibratedClassifierCV(mc.SVC(), ensemble=False)
+    model = CalibratedClassifierCV(inner, ensemble=False).fit(X, Y)
+    with pytest.raises(TypeError, match="to a classifier with decision_function"):
+        portable(model, "float64")
+    assert portable(model.calibrated_classifiers_[0].estimator, "float64").has_probabilities

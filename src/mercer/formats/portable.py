@@ -400,12 +400,15 @@ def _opened(model):
     """Return the model inside searches, calibrations and virtual support vectors."""
     if isinstance(model, CalibratedClassifierCV):
         check_is_fitted(model)
-        if len(model.calibrated_classifiers_) > 1 or model.method == "temperature":
+        own = model.calibrated_classifiers_[0]
+        # of a classifier without decision values the curves are of its probabilities
+        by_values = hasattr(own.estimator, "decision_function") and model.method != "temperature"
+        if len(model.calibrated_classifiers_) > 1 or not by_values:
             raise TypeError(
                 f"CalibratedClassifierCV with method = {shown(model.method)} and {len(model.calibrated_classifiers_)} "
-                "classifiers cannot be exported; fit it with ensemble=False and method='sigmoid' or 'isotonic'."
+                "classifiers cannot be exported; fit it with ensemble=False and method='sigmoid' or 'isotonic', to a "
+                "classifier with decision_function."
             )
-        own = model.calibrated_classifiers_[0]
         return _Opened(
             _opened(own.estimator).model, [curve_of(each) for each in own.calibrators], True
         )
