@@ -21,8 +21,7 @@ from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.reduction.subset import eliminate, independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST
-from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.few_vectors.trials import Choice, Model, Trials
+from mercer.solvers.few_vectors.trials import Choice, Model, Trials, starts
 
 # Folds of which one at a time is held out, and rows held out that are enough.
 _FOLDS = 3

@@ -15,8 +15,7 @@ from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.few_vectors.refit import refit
-from mercer.solvers.few_vectors.starts import starts
-from mercer.solvers.few_vectors.trials import Model, Trials
+from mercer.solvers.few_vectors.trials import Model, Trials, starts
 from mercer.solvers.svm import pairs
 
 # Folds of which one at a time is held out.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.solvers.few_vectors.starts import starts
+from mercer.solvers.few_vectors.trials import starts
 
 
 def _problem(seed):
