@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from operator import add, getitem
-from typing import Any, Self
+from operator import getitem
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -123,8 +123,8 @@ class Graph(ByContent):
 
     def _by_entry(self, marks):
         """Return the labels of edges, a mapping, in the order of the entries of the adjacency matrix."""
-        rows = np.repeat(np.arange(len(self)), np.diff(self.adjacency.indptr))
-        entries = list(zip(rows.tolist(), self.adjacency.indices.tolist(), strict=True))
+        rows, columns = self.adjacency.nonzero()
+        entries = list(zip(rows.tolist(), columns.tolist(), strict=True))
         turned = {} if self.directed else {edge[::-1]: mark for edge, mark in marks.items()}
         marks = turned | dict(marks)
         wrong = set(marks) ^ set(entries)
@@ -286,6 +286,29 @@ def _labels(graph):
     return graph.labels or (None,) * len(graph)
 
 
+class _Edges(NamedTuple):
+    """Edges of graphs whose nodes are numbered one after the other, sorted by tail and head, with their labels."""
+
+    tails: Array
+    heads: Array
+    labels: Coded
+
+    @classmethod
+    def of(cls, graphs: Sequence[Graph], starts: Array) -> Self:
+        """Return the edges of graphs whose first nodes have some numbers; edges without labels have the label None."""
+        found = [graph.adjacency for graph in graphs]
+        degrees = np.concatenate([np.diff(each.indptr) for each in found])
+        labels = Coded.of(
+            graph.edge_labels or itertools.repeat(None, graph.adjacency.nnz) for graph in graphs
+        )
+        heads = np.concatenate([each.indices for each in found])
+        return cls(
+            np.repeat(np.arange(len(degrees)), degrees),
+            heads + np.repeat(starts[:-1], labels.sizes),
+            labels,
+        )
+
+
 @storable_kernel
 class WeisfeilerLehman(_Graphs, Counting):
     """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
@@ -320,40 +343,20 @@ class WeisfeilerLehman(_Graphs, Counting):
         check_integer("iterations", self.iterations, least=0)
 
     def _compute_features(self, points):
-        starts = ends_of(points)
-        marks = Coded.of(graph.edge_labels or () for graph in points)
-        neighbours, shifts = _neighbours(points, starts, marks.values * _MARK)
-        plain = points[0].edge_labels is None
-        keys = [label for graph in points for label in _labels(graph)]
-        ids = []
-        levels = []
-        columns = []
-        for level in range(self.iterations + 1):
-            if level:
-                found = ([ids[j] for j in near] for near in neighbours)
-                if not plain:
-                    found = (map(add, own, shift) for own, shift in zip(found, shifts, strict=True))
-                keys = [(ids[i], tuple(sorted(near))) for i, near in enumerate(found)]
-            known = Vocabulary.of(keys)
-            ids = [known[key] for key in keys]
-            columns.append(np.array(ids) + sum(map(len, levels)))
-            levels.append(known)
-        vocabulary = _Refined(levels, marks.vocabulary)
+        levels = [Coded.of(map(_labels, points))]
+        starts = levels[0].ends
+        edges = _Edges.of(points, starts)
+        ends = np.searchsorted(edges.tails, np.arange(starts[-1] + 1)).tolist()
+        for _ in range(self.iterations):
+            labels = levels[-1].values
+            near = (labels[edges.heads] + edges.labels.values * _MARK).tolist()
+            multisets = (tuple(sorted(near[a:b])) for a, b in itertools.pairwise(ends))
+            levels.append(Coded.of([zip(labels.tolist(), multisets, strict=True)]))
+        vocabulary = _Refined([each.vocabulary for each in levels], edges.labels.vocabulary)
+        columns = np.stack([each.values for each in levels], axis=1) + vocabulary.ends[:-1]
         # the labels of a node are adjacent, so that those of a graph are
-        indices = np.stack(columns, axis=1).ravel()
-        return add_up(np.ones(len(indices)), Coded(indices, starts * len(levels), vocabulary))
-
-
-def _neighbours(graphs, starts, marks):
-    """Return the lists of neighbours of all nodes, numbered one after the other, with the marks of edges to them."""
-    columns = [
-        graph.adjacency.indices + start for graph, start in zip(graphs, starts, strict=False)
-    ]
-    ends = np.cumsum(
-        [0, *np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])]
-    ).tolist()
-    flat = (np.concatenate(columns).tolist(), marks.tolist())
-    return [[each[start:end] for start, end in itertools.pairwise(ends)] for each in flat]
+        coded = Coded(columns.ravel(), starts * len(levels), vocabulary)
+        return add_up(np.ones(columns.size), coded)
 
 
 class _Refined:
@@ -362,21 +365,21 @@ class _Refined:
     A label of a neighbour is its column plus ``_MARK`` times the column of the label of the edge, in ``marks``.
     """
 
-    def __init__(self, levels: list[Any], marks: Vocabulary) -> None:
+    def __init__(self, levels: list[Vocabulary], marks: Vocabulary) -> None:
         self.levels = levels
         self.marks = marks
+        self.ends = ends_of(levels)
 
     def __len__(self) -> int:
-        return sum(map(len, self.levels))
+        return self.ends[-1]
 
     def columns_of(self, other: Self) -> Array:
         """Return the column here of each column of another vocabulary; -1 for unknown labels."""
         columns = []
         before = []
-        start = 0
-        marks = (self.marks.columns_of(other.marks) * _MARK).tolist() or [0]
-        for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
-            if level:
+        marks = (self.marks.columns_of(other.marks) * _MARK).tolist()
+        for known, asked, start in zip(self.levels, other.levels, self.ends, strict=False):
+            if columns:
                 asked = [
                     (
                         before[own],
@@ -384,10 +387,10 @@ class _Refined:
                     )
                     for own, near in asked
                 ]
-            before = [known.get(key, -1) for key in asked]
-            columns += [i + start if i >= 0 else -1 for i in before]
-            start += len(known)
-        return np.array(columns, np.int64)
+            found = known.columns_of(asked)
+            columns.append(np.where(found >= 0, found + start, -1))
+            before = found.tolist()
+        return np.concatenate(columns)
 
 
 @storable_kernel
@@ -509,24 +512,24 @@ class _Paths:
         vectors = [
             np.empty((len(each), 0)) if each.vectors is None else each.vectors for each in graphs
         ]
-        marks = Coded.of(graph.edge_labels or () for graph in graphs)
-        names = [None, *marks.vocabulary]
         pairs = []
-        codes = []
-        for graph, own in zip(graphs, np.split(marks.values, marks.ends[1:-1]), strict=True):
-            lengths = shortest_path(graph.adjacency, method="D", unweighted=True)
-            pairs.append(np.argwhere((lengths > 0) & np.isfinite(lengths)))
-            u, v = pairs[-1].T
-            codes.append(lengths[u, v].astype(np.int64) * len(names))
-            if len(own):
-                # the labels of edges, 0 where there is none
-                of_edges = sp.csr_array(
-                    (own + 1, graph.adjacency.indices, graph.adjacency.indptr), lengths.shape
-                )
-                codes[-1] += of_edges.toarray()[u, v]
+        lengths = []
+        for graph in graphs:
+            found = shortest_path(graph.adjacency, method="D", unweighted=True)
+            pairs.append(np.argwhere((found > 0) & np.isfinite(found)))
+            lengths.append(found[*pairs[-1].T])
+        edges = _Edges.of(graphs, labels.ends)
+        n_labels = len(edges.labels.vocabulary)
+        codes = np.concatenate(lengths).astype(np.int64) * n_labels
+        # pairs in the order of edges, of which loops are no paths
+        codes[codes == n_labels] += edges.labels.values[edges.tails != edges.heads]
+        distinct, codes = np.unique(codes, return_inverse=True)
+        names = list(edges.labels.vocabulary)
+        known = Vocabulary.of(
+            (c // n_labels, names[c % n_labels] if c < 2 * n_labels else None)
+            for c in distinct.tolist()
+        )
         ends = ends_of(pairs)
-        distinct, codes = np.unique(np.concatenate(codes), return_inverse=True)
-        known = Vocabulary.of((c // len(names), names[c % len(names)]) for c in distinct.tolist())
         joined = Joined(np.concatenate(vectors), labels.ends)
         return cls(labels, joined, Joined(np.concatenate(pairs), ends), Coded(codes, ends, known))
 
