@@ -1,7 +1,7 @@
 """Jets of kernels by the rules of calculus, and gradients of sums of them: one rule for each class of kernels."""
 
 from collections.abc import Callable
-from functools import singledispatch
+from functools import partial, reduce, singledispatch
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from mercer.manifold.jets import (
     on_diagonal,
     squared_distance,
     still,
-    within,
 )
 
 
@@ -167,14 +166,19 @@ def _of_function(kernel, X, Z, order):
     _require_rows(kernel, X)
     _require_first(kernel, order)
     inner = jet(kernel.kernel, *(as_float64(kernel.A(points)) for points in (X, Z)), order)
-    J, K = (as_float64(kernel.jacobian(points)) for points in (X, Z))
-    terms = {
-        (0, 0): inner.terms[0, 0],
-        (1, 0): np.einsum("nq,nqa->na", inner.term(1, 0), J),
-        (0, 1): np.einsum("nq,nqi->ni", inner.term(0, 1), K),
-        (1, 1): np.einsum("nqr,nqa,nri->nai", inner.term(1, 1), J, K, optimize=True),
+    slopes = [as_float64(kernel.jacobian(points)) for points in (X, Z)]
+    left, right = (partial(np.einsum, "nqa,n...q->n...a", J) for J in slopes)
+    return Jet(X.shape, order, _pulled_back(inner, left, right))
+
+
+def _pulled_back(inner, left, right):
+    """Return the derivatives of a jet along x and along z, each mapped by a function of arrays (..., q)."""
+    return {
+        (p, q): reduce(
+            lambda value, pull: pull(np.moveaxis(value, 1, -1)), [left] * p + [right] * q, value
+        )
+        for (p, q), value in inner.terms.items()
     }
-    return Jet(X.shape, order, within(order, terms))
 
 
 def _require_first(kernel, order):
@@ -197,16 +201,13 @@ def _mapped(kernel, X, Z, order):
     if isinstance(X, Planes):
         return jet(kernel.kernel, X.mapped(kernel.A), Z.mapped(kernel.A), order)
     inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
-    terms = {}
-    for key, value in inner.terms.items():
-        for axis in range(1, value.ndim):
-            value = np.moveaxis(
-                pull_back(kernel.A, np.moveaxis(value, axis, -1), X.shape[1]), -1, axis
-            )
-        terms[key] = value
+
+    def pull(values):
+        return pull_back(kernel.A, values, X.shape[1])
+
     A = np.abs(kernel.A) if kernel.A.dtype.kind == "f" else kernel.A
     sizes = None if inner.sizes is None else pull_back(A, np.sqrt(inner.sizes), X.shape[1]) ** 2
-    return Jet(X.shape, order, terms, sizes)
+    return Jet(X.shape, order, _pulled_back(inner, pull, pull), sizes)
 
 
 @jet.register(kernels.Normalized)
