@@ -158,7 +158,10 @@ class MatrixName:
     kernel: Kernel
 
     def __str__(self) -> str:
-        return f"the matrix of inner products with the kernel {shown(self.kernel)}"
+        conditional = (
+            ', which KernelRidge takes with free="constant",' * (self.kernel.tags.conditional == 1)
+        )
+        return f"the matrix of inner products with the kernel {shown(self.kernel)}{conditional}"
 
 
 def solve(

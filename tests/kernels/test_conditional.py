@@ -266,3 +266,14 @@ def test_values_of_extreme_parameters_are_finite_and_those_of_the_formula(kernel
     between = -1.0 if isinstance(kernel, ks.PowerDistance) else -kernel.c
     itself = 0.0 if isinstance(kernel, ks.PowerDistance) else -kernel.c
     np.testing.assert_allclose(K, [[itself, between], [between, itself]], rtol=1e-6)
+
+
+def test_a_ridge_over_distances_without_free_terms_is_refused_with_the_option_that_takes_them(
+    sample,
+):
+    X, y, _ = sample
+    model = mc.KernelRidge(1e-3, kernel=ks.PowerDistance())
+    with pytest.raises(ValueError, match=r'KernelRidge takes with free="constant", is indefinite'):
+        model.fit(X, y)
+    found = mc.certify(model.set_params(free="constant").fit(X, y), X, y)
+    assert found.residuals.max() < 1e-10

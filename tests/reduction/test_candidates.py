@@ -88,3 +88,11 @@ def test_vectors_orthogonal_to_all_candidates_have_one_of_them(method, limit):
         assert found.expansion.shape == (1, 1)
         assert not found.expansion.coef.any()
         assert found.relative_error == [error]
+
+
+def test_candidates_of_other_columns_or_without_numbers_are_refused_by_their_name():
+    psi, Z = case(0)
+    with pytest.raises(ValueError, match=r"candidates have 1 features, but psi has 2; they must"):
+        mc.reduce(psi, 3, candidates=Z[:, :1])
+    with pytest.raises(ValueError, match=r"candidates contains NaN"):
+        mc.reduce(psi, 3, candidates=np.full_like(Z, np.nan))

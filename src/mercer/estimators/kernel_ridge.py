@@ -249,9 +249,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
             dtype = self.intercept_.dtype
             self.intercept_ = terms.intercept(coef).astype(dtype)
             self.free_coef_: Array = terms.slopes(coef).astype(dtype)
-            self._free = (
-                self.free if isinstance(self.free, str) or callable(self.free) else terms.columns
-            )
+            self._free = self.free if _is_rule(self.free) else terms.columns
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
@@ -759,14 +757,10 @@ class _Terms(NamedTuple):
 
     @classmethod
     def of(cls, free, points, weights=None):
-        named = isinstance(free, str)
-        columns = (
-            _new_columns(free, points)
-            if named or callable(free)
-            else _of_rows(as_columns(free, "free"), count_points(points), "free")
-        )
+        columns = _columns(free, points)
         w = np.ones(len(columns)) if weights is None else weights
-        return cls(columns, w @ columns / w.sum() if named else None, powers_of_two(columns))
+        centre = w @ columns / w.sum() if isinstance(free, str) else None
+        return cls(columns, centre, powers_of_two(columns))
 
     @property
     def P(self):
@@ -790,25 +784,33 @@ class _Terms(NamedTuple):
         return (coef if self.centre is None else coef[1:]) / self.scale[:, None]
 
 
-def _new_columns(free, points):
-    """Return free terms but the constant at any points (n, q), in float64."""
+def _columns(free, points):
+    """Return free terms but the constant at training points (n, q), in float64."""
     n = count_points(points)
-    if not isinstance(free, str):
-        if not callable(free):
-            raise ValueError(
-                "free was an array of values at the training points, which are not known at other points; give a "
-                "function of the rows, or compute expansion_(X) + P @ free_coef_."
-            )
-        return _of_rows(as_columns(free(points), "free(X)"), n, "free(X)")
-    return np.empty((n, 0)) if free == "constant" else as_float64(as_dense_rows(points, "X"))
-
-
-def _of_rows(values, n, name):
+    if isinstance(free, str):
+        return np.empty((n, 0)) if free == "constant" else as_float64(as_dense_rows(points, "X"))
+    name = "free(X)" if callable(free) else "free"
+    values = as_columns(free(points) if callable(free) else free, name)
     if values.ndim != 2 or len(values) != n:
         raise ValueError(
             f"{name} has shape {values.shape}; it must have the shape (n, q) for n = {n} rows."
         )
     return as_float64(values)
+
+
+def _new_columns(free, points):
+    """Return free terms but the constant at any points (n, q)."""
+    if not _is_rule(free):
+        raise ValueError(
+            "free was an array of values at the training points, which are not known at other points; give a "
+            "function of the rows, or compute expansion_(X) + P @ free_coef_."
+        )
+    return _columns(free, points)
+
+
+def _is_rule(free):
+    """Return whether free terms are known at any points."""
+    return isinstance(free, str) or callable(free)
 
 
 def _checked_targets(X, y, sample_weight):

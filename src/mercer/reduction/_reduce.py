@@ -166,7 +166,14 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
             f"candidates are for methods that select points, got {type(method).__name__}; use "
             'method="greedy", "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive".'
         )
-    onto = features(target.kernel, candidates)
+    onto = features(target.kernel, target.kernel.admit(candidates, "candidates"))
+    given, own = (
+        getattr(psi.prepared.container, "shape", ())[1:] for psi in (onto, target.original)
+    )
+    if given != own:
+        raise ValueError(
+            f"candidates have {given[0]} features, but psi has {own[0]}; they must be equal."
+        )
     projected = Target(project(target.psi, onto))
     trace = Trace(target)
     if not projected.squares.any():
