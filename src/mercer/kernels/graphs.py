@@ -192,44 +192,39 @@ def _from_networkx(graph, name):
             f"{name} is a {type(graph).__name__}, which may have parallel edges; give a simple graph."
         )
     number = {node: i for i, node in enumerate(graph.nodes)}
-    labels = _attributes_of_nodes(graph, name, "label")
-    require_hashable(labels, f"labels of {name}")
-    vectors = _attributes_of_nodes(graph, name, "vector")
-    marks = _labels_of_edges(graph, name)
-    edges = np.array([(number[a], number[b]) for a, b in graph.edges], np.int64).reshape(-1, 2)
-    if not graph.is_directed():
-        edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
-    adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
-    marks = {(number[a], number[b]): mark for (a, b), mark in marks.items()}
-    return Graph(adjacency, labels or None, marks or None, vectors or None)
-
-
-def _attributes_of_nodes(graph, name, key):
-    """Return an attribute of the nodes of a networkx graph, none if no node has it; raise for some only."""
-    found = {node: data[key] for node, data in graph.nodes(data=True) if key in data}
-    if 0 < len(found) < len(graph.nodes):
-        missing = next(node for node in graph.nodes if node not in found)
-        raise ValueError(
-            f"{name} has nodes with and without the attribute '{key}'; node {shown(missing)} has none."
-        )
-    return list(found.values())
-
-
-def _labels_of_edges(graph, name):
-    """Return the labels of the edges of a networkx graph by pairs of nodes; raise for some only, and for weights."""
-    edges = list(graph.edges(data=True))
-    for a, b, data in edges:
+    nodes = graph.nodes(data=True)
+    of_nodes = f"{name} has nodes", "node {} has none"
+    labels = _attributes(nodes, "label", *of_nodes)
+    require_hashable(labels.values(), f"labels of {name}")
+    vectors = _attributes(nodes, "vector", *of_nodes)
+    for a, b, data in graph.edges(data=True):
         if data.get("weight", 1) != 1:
             raise ValueError(
                 f"{name} has an edge {shown(a)} - {shown(b)} of weight {shown(data['weight'])}; edges have no "
                 "weights, remove the attribute 'weight'."
             )
-    marks = {(a, b): data["label"] for a, b, data in edges if "label" in data}
-    if 0 < len(marks) < len(edges):
+    of_edges = {(number[a], number[b]): data for a, b, data in graph.edges(data=True)}
+    marks = _attributes(
+        of_edges.items(), "label", f"{name} has edges", "give all edges labels or none"
+    )
+    edges = np.array(list(of_edges), np.int64).reshape(-1, 2)
+    if not graph.is_directed():
+        edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
+    return Graph(
+        adjacency, list(labels.values()) or None, marks or None, list(vectors.values()) or None
+    )
+
+
+def _attributes(data, key, of, remedy):
+    """Return an attribute of nodes or edges, of none if none has it; raise for some only."""
+    found = {each: own[key] for each, own in data if key in own}
+    missing = [each for each, _ in data if each not in found]
+    if found and missing:
         raise ValueError(
-            f"{name} has edges with and without the attribute 'label'; give all edges labels or none."
+            f"{of} with and without the attribute '{key}'; {remedy.format(shown(missing[0]))}."
         )
-    return marks
+    return found
 
 
 class _Graphs:

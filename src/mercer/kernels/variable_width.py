@@ -86,20 +86,17 @@ class VariableWidthGaussian(Marked):
 
     @finite
     def evaluate(self, tile: Tile) -> Array:
-        s, t, excess = self._pairs(tile)
+        A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
+        t = (A[:, None] + B[None, :]) - 1
+        # a^2 b^2 / (s^2 t^2) - 1, which is exact near 0
+        excess = (A[:, None] - 1) * (B[None, :] - 1) / t
+        s = tile.mapped(self._rows).sqdist
         return tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
 
     @finite
     def diagonal(self, points: Points) -> Array:
         A = self._relative(self._marks(points))
         return points.xp.exp(self.n_features / 2 * points.xp.log1p((A - 1) ** 2 / (2 * A - 1)))
-
-    def _pairs(self, tile):
-        """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""
-        A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
-        t = (A[:, None] + B[None, :]) - 1
-        excess = (A[:, None] - 1) * (B[None, :] - 1) / t
-        return tile.mapped(self._rows).sqdist, t, excess
 
     def _relative(self, a):
         """Return a^2 / s^2, without overflow of a^2."""

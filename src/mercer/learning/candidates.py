@@ -65,11 +65,9 @@ def chosen_shares(
     found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
     losses = {name: each.losses for name, each in found.items()}
     chosen = "mean"
-    for name, other in (("sum", "best"), ("best", "sum")):
-        if surely_less(losses[name], losses[other]):
-            chosen = name
-    for name in ("alignment", "stacking"):
-        if name in losses and surely_less(losses[name], losses[chosen]):
+    # the sum and the best are compared with each other, fitted weights with the one chosen before
+    for name, other in {"sum": "best", "best": "sum", "alignment": "", "stacking": ""}.items():
+        if name in losses and surely_less(losses[name], losses[other or chosen]):
             chosen = name
     # compared rows may all have the mean
     spread = np.linalg.norm(Y, axis=1).sum() or 1.0
