@@ -158,10 +158,10 @@ class MatrixName:
     kernel: Kernel
 
     def __str__(self) -> str:
-        conditional = (
-            ', which KernelRidge takes with free="constant",' * (self.kernel.tags.conditional == 1)
-        )
-        return f"the matrix of inner products with the kernel {shown(self.kernel)}{conditional}"
+        name = f"the matrix of inner products with the kernel {shown(self.kernel)}"
+        if self.kernel.tags.conditional == 1:
+            return f'{name}, which KernelRidge takes with free="constant",'
+        return name
 
 
 def solve(
