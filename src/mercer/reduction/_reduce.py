@@ -168,7 +168,7 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
         )
     onto = features(target.kernel, target.kernel.admit(candidates, "candidates"))
     given, own = (
-        getattr(psi.prepared.container, "shape", ())[1:] for psi in (onto, target.original)
+        getattr(psi.prepared.container, "shape", [])[1:] for psi in (onto, target.original)
     )
     if given != own:
         raise ValueError(
