@@ -115,17 +115,18 @@ def test_many_sparse_points_are_multiplied_in_parts():
     np.testing.assert_allclose(found, GAUSSIAN(X)[:, 50:] @ weights, atol=1e-9)
 
 
+@pytest.mark.parametrize("kernel", [GAUSSIAN, 0.5 * GAUSSIAN + mc.Cauchy(0.2)], ids=str)
 @pytest.mark.parametrize("n", [1, 128, 1100])
-def test_values_do_not_depend_on_the_number_of_threads(n, using_threads):
+def test_values_do_not_depend_on_the_number_of_threads(n, kernel, using_threads):
     X, found = np.random.default_rng(0).standard_normal((1100, 12)), []
     for count in (1, 3):
         with using_threads(count):
-            rows, weights = rows_of(GAUSSIAN, X, 0.0), np.linspace(0, 1, n)
+            rows, weights = rows_of(kernel, X, 0.0), np.linspace(0, 1, n)
             values = columns_of(rows, np.arange(1100), np.arange(n))
             found.append((values, rows.product(np.arange(1100), np.arange(n), weights)))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
-    np.testing.assert_allclose(found[0][0], GAUSSIAN(X[:n], X), atol=1e-13)
+    np.testing.assert_allclose(found[0][0], kernel(X[:n], X), atol=1e-13)
 
 
 # --- types ------------------------------------------------------------------------------------------------------------
@@ -280,3 +281,21 @@ def test_a_few_columns_of_known_values_are_read_without_copies_of_whole_rows():
     tracemalloc.stop()
     np.testing.assert_array_equal(out, K[np.ix_(R, J)])
     assert peak < 5 * out.nbytes
+
+
+def test_rows_of_a_sum_of_kernels_are_computed_in_tiles_that_are_a_small_part_of_them(
+    using_threads,
+):
+    X = np.random.default_rng(0).standard_normal((20_000, 3))
+    kernel = 0.5 * GAUSSIAN + mc.Cauchy(0.2)
+    R = np.arange(0, 20_000, 80)
+    out = np.empty((len(R), len(X)), np.float32)
+    with using_threads(2):
+        write = rows_of(kernel, X, np.inf).columns(np.arange(len(X)))
+        write(R[:1], out[:1])
+        tracemalloc.start()
+        write(R, out)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    np.testing.assert_allclose(out, kernel(X[R], X), atol=1e-5)
+    assert peak < out.nbytes / 5

@@ -19,6 +19,7 @@ from mercer._compute.costs import (
     DENSE_ENTRIES,
     FLOAT64_POINTS,
     ROWS_OF_TASK,
+    ROWS_TILE,
     THREADED,
 )
 from mercer._compute.memory import allocate, cut
@@ -162,7 +163,7 @@ def _terms_of(form, dtype):
 
 
 class ScalarRows(Rows):
-    """Kernel rows of a sum of kernels of the squared distance or the inner product, which ``arguments`` writes."""
+    """Kernel rows of a sum of kernels of the squared distance or the inner product, which ``scalars`` returns."""
 
     def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
         self.points = points
@@ -220,14 +221,14 @@ class ScalarRows(Rows):
             return loops_of_terms[0]
 
         def finish(block):
-            scalars = block.copy()
+            total = np.full_like(block, self._form.constant)
             part = np.empty_like(block)
-            block[:] = self._form.constant
             for term, loop in zip(self._form.terms, loops_of_terms, strict=True):
-                part[:] = scalars
+                part[:] = block
                 loop(part)
                 part *= term.factor
-                block += part
+                total += part
+            block[:] = total
 
         return finish
 
@@ -273,14 +274,39 @@ class FusedRows(ScalarRows):
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
-        if not self._plain:
-            # terms share their products
-            return super().columns(J)
-        (term,) = self._form.terms
         right = self._taken(J)
+        return self._columns_of_term(right) if self._plain else self._columns_of_sum(right)
+
+    def _columns_of_sum(self, right):
+        """Return the function of ``columns`` for several terms, which share their products."""
+        Z, others = right
+        finish = self._finisher()
+
+        def write(R, out):
+            left, norms = self._taken(R)
+            step = min(len(R), ROWS_TILE // COLUMNS)
+            strips = cut(len(R), step)
+            # of few rows wider tiles, or Python takes longer than the product
+            tiles = cut(len(Z), ROWS_TILE // step)
+
+            def fill(task):
+                tile = tiles[task]
+                for own in strips:
+                    block = self._scalars((left[own], norms[own]), (Z[tile], others[tile]))
+                    with np.errstate(all="ignore"):
+                        finish(block)
+                    out[own, tile] = block
+
+            run(fill, len(tiles), len(R) * len(Z) * self.width)
+
+        return write
+
+    def _columns_of_term(self, right):
+        """Return the function of ``columns`` for one term."""
+        (term,) = self._form.terms
         # tiles of the points J in the form that products take
         keep = Points(right[0]).memo
-        tiles = cut(len(J), COLUMNS)
+        tiles = cut(len(right[0]), COLUMNS)
 
         def write_some(R, out):
             everything = slice(0, len(R))
@@ -288,12 +314,13 @@ class FusedRows(ScalarRows):
             left = plan.left(everything)
 
             def fill(j):
-                block = np.empty((len(R), len(J[tiles[j]])), self.dtype)
+                tile = tiles[j]
+                block = np.empty((len(R), tile.stop - tile.start), self.dtype)
                 with np.errstate(all="ignore"):
                     plan.values(left, everything, j, block)
-                out[:, tiles[j]] = block
+                out[:, tile] = block
 
-            run(fill, len(tiles), len(R) * len(J) * self.width)
+            run(fill, len(tiles), len(R) * len(right[0]) * self.width)
 
         def write(R, out):
             for rows in cut(len(R), COLUMNS):
@@ -303,19 +330,19 @@ class FusedRows(ScalarRows):
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
-        right, others = self._taken(J)
+        right = self._taken(J)
+        return lambda R: self._scalars(self._taken(R), right)
 
-        def scalars(R):
-            left, norms = self._taken(R)
-            block = (self._scale * left) @ right.T
-            if self._radial:
-                block += norms[:, None]
-                block += others
-            if self._share:
-                loops.recompute_close(left, right, norms, others, block, 0, self._share)
-            return block
-
-        return scalars
+    def _scalars(self, left, right):
+        """Return the squared distances or inner products of points about the centre, given with their norms."""
+        (X, norms), (Z, others) = left, right
+        block = (self._scale * X) @ Z.T
+        if self._radial:
+            block += norms[:, None]
+            block += others
+        if self._share:
+            loops.recompute_close(X, Z, norms, others, block, 0, self._share)
+        return block
 
     def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
@@ -366,8 +393,16 @@ class SharedRows(FusedRows):
 
     def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
         super().__init__(kernel, points, dtype)
-        everything = np.arange(len(points))
-        self._kept = super().scalars(everything)(everything)
+        n = len(points)
+        self._kept = allocate((n, n), self.dtype)
+        strips = cut(n, ROWS_OF_TASK)
+        scalars = super().scalars(np.arange(n))
+
+        def fill(task):
+            rows = np.arange(n)[strips[task]]
+            self._kept[rows] = scalars(rows)
+
+        run(fill, len(strips), n * n * self.width)
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
