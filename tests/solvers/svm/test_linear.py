@@ -181,6 +181,19 @@ def test_classes_apart_end_within_the_gap_however_large_the_bound_is(C, global_r
     assert found.n_iter < 100
 
 
+def test_targets_without_noise_take_no_steps_towards_a_gap_that_free_variables_close(
+    global_random_seed,
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = 5 * rng.normal(size=(1000, 60))
+    y = X @ rng.normal(size=60)
+    y /= y.std()
+    model = mc.SVR(1000.0, kernel="linear", tol=0.01).fit(X, y)
+    exact = mc.certify(model, X, y)
+    assert exact.gap <= 1e-5 * exact.primal
+    assert model.n_iter_ < 48
+
+
 def test_coefficients_that_all_reach_their_bounds_take_few_steps(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(size=(6000, 16))

@@ -208,14 +208,14 @@ def _solve_factored(rows, dual, limits, full=False):
         if found is None:
             return None
         point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
+        rising, falling = point.slopes()
+        if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
+            refine_point(rows, point, NEAR * tol)
         share = point.finer(limits.goal.coarse)
         wanted = min(float(allowed(limits.goal, point.bias)), share * point.violation)
-        if point.violation <= wanted or point.violation > tol:
+        if point.violation <= wanted or found.violation > tol:
             break
         tol = wanted
-    rising, falling = point.slopes()
-    if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
-        refine_point(rows, point, NEAR * tol)
     point.gain = found.gain
     return point
 
