@@ -71,6 +71,21 @@ def test_strings_are_selected_from_candidates():
     assert list(found.expansion.points) == ["abba"]
 
 
+def test_candidates_may_be_objects_where_the_points_are_rows_and_rows_where_these_are_objects():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    objects = [tuple(row) for row in X]
+
+    def values(left, right):
+        return np.exp(-np.square(np.subtract.outer(np.sum(left, axis=1), np.sum(right, axis=1))))
+
+    kernel = mc.kernels.FunctionKernel(values)
+    expected = mc.reduce(mc.Expansion(kernel, X, np.ones((6, 1))), 2, candidates=X[:4])
+    for points, candidates in ((X, objects[:4]), (objects, X[:4])):
+        psi = mc.Expansion(kernel, points, np.ones((6, 1)))
+        found = mc.reduce(psi, 2, candidates=candidates)
+        np.testing.assert_allclose(found.expansion.coef, expected.expansion.coef)
+
+
 @pytest.mark.parametrize("method", ["construct", "merge", "refine", "variable_widths"])
 def test_methods_that_construct_points_refuse_candidates(method):
     psi, Z = case(0)
