@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import mul
 
 import numpy as np
 
@@ -38,8 +39,8 @@ class Anova(Composite):
     Notes
     -----
     The recursion :math:`E_p(c) = E_p(c - 1) + f(x_c, z_c) E_{p - 1}(c - 1)` over columns has no cancellation for f of
-    at least 0. A value takes d values of f and d ``degree`` multiplications; its gradient, the recursion backwards,
-    three times as many, and d ``degree`` blocks of memory.
+    at least 0. A value takes d values of f and d ``degree`` multiplications; its gradient, the recursions forwards
+    and backwards, three times as many, and at most 2 d ``degree`` blocks of memory.
 
     References
     ----------
@@ -140,10 +141,10 @@ def _last(sums: Iterable[list[Array]]) -> Array:
 
 
 def _slopes(values, degree, W):
-    """Return W times the derivative of E_degree in each value, by the recursion backwards."""
-    adjoint = [0.0] * degree + [W]
-    slopes = []
-    for value, (*below, _) in reversed(list(zip(values, _sums(values, degree), strict=False))):
-        slopes.append(sum(outer * inner for outer, inner in zip(adjoint[1:], below, strict=True)))
-        adjoint = [*(own + value * above for own, above in pairwise(adjoint)), W]
-    return slopes[::-1]
+    """Return W times the derivative of E_degree in each value, the sum of products of those before and after it."""
+    before = _sums(values, degree - 1)
+    *after, _ = _sums(reversed(values), degree - 1)
+    return [
+        W * sum(map(mul, sums, reversed(others)))
+        for sums, others in zip(before, reversed(after), strict=False)
+    ]
