@@ -10,6 +10,7 @@ from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
 from mercer.kernels.dot import Linear
+from mercer.kernels.mapped import Behind
 from mercer.kernels.radial import Gaussian, InverseSquaredWidth
 
 
@@ -64,7 +65,7 @@ class Coordinatewise(Kernel):
 
 
 @kernel_class
-class _Histogram(Coordinatewise):
+class _Histogram(Kernel):
     """Base class of kernels on rows without negative numbers."""
 
     _tagged = {"nonnegative": True}
@@ -114,7 +115,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
 
 
 @storable_kernel
-class Chi2(InverseSquaredWidth, _Histogram):
+class Chi2(InverseSquaredWidth, _Histogram, Coordinatewise):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
 
     Parameters
@@ -153,7 +154,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
 
 
 @storable_kernel
-class AdditiveChi2(_Histogram):
+class AdditiveChi2(_Histogram, Coordinatewise):
     """Additive chi-squared kernel, -sum_k (x_k - z_k)^2 / (x_k + z_k) with 0 / 0 = 0, for histograms.
 
     It is conditionally positive definite of order 1: positive semidefinite on coefficients of sum 0, as in support
@@ -180,7 +181,7 @@ class AdditiveChi2(_Histogram):
 
 
 @storable_kernel
-class Intersection(_Histogram):
+class Intersection(_Histogram, Coordinatewise):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.
 
     Examples
@@ -207,7 +208,7 @@ class Intersection(_Histogram):
 
 
 @storable_kernel
-class Bhattacharyya(_Histogram):
+class Bhattacharyya(_Histogram, Behind):
     """Bhattacharyya kernel, sum_k sqrt(x_k z_k), for nonnegative rows; of histograms of sum 1 it is at most 1.
 
     References
@@ -223,15 +224,15 @@ class Bhattacharyya(_Histogram):
 
     positive_semidefinite = True
 
-    @staticmethod
-    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
-        """Return sqrt(x z), or its derivative sqrt(z / x) / 2, 0 where it is infinite."""
-        if order == 0:
-            return xp.sqrt(x) * xp.sqrt(z)
-        zero = xp.const(x, 0.0)
-        half = xp.const(x, 0.5)
-        safe = xp.where(x > zero, x, xp.const(x, 1.0) + x)
-        return xp.where(x > zero, half * xp.sqrt(z) / xp.sqrt(safe), zero * x)
+    # of the square roots
+    _inner = Linear()
 
-    # s
-    profile = staticmethod(Linear.profile)
+    def _image(self, points):
+        return namespace_of(points).sqrt(points)
+
+    def _pull_back(self, G, points):
+        # infinite derivatives at 0 count as 0
+        roots = self._image_points(points).container
+        positive = roots > 0
+        xp = points.xp
+        return xp.where(positive, G / (2 * xp.where(positive, roots, 1.0)), 0.0)
