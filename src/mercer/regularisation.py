@@ -33,6 +33,7 @@ from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.precomputed import transpose_gap
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
+from mercer.linalg.operators import epsilon
 
 __all__ = [
     "energy",
@@ -334,7 +335,7 @@ def _count_free(kernel, points, cut):
     K = as_float64(kernel(points))
     # relative to the largest squared norm of a function with coefficients of length 1
     norms = np.linalg.eigvalsh(cut.T @ K @ cut) / np.linalg.eigvalsh(K)[-1]
-    eps = _eps(points)
+    eps = epsilon(points)
     free = int(np.sum(norms > np.sqrt(eps)))
     doubtful = int(np.sum(norms > len(K) * eps)) - free
     if doubtful:
@@ -390,7 +391,7 @@ def _spectrum_of_penalty(kernel, X, D):
     require_resolved(kernel)
     points = kernel.admit(X, "X")
     n = count_points(points)
-    eps = _eps(points)
+    eps = epsilon(points)
     D = (
         _derivative_products(kernel, points, D)
         if isinstance(D, (Integral, float))
@@ -403,11 +404,6 @@ def _spectrum_of_penalty(kernel, X, D):
             f"{values[-1]:.3g}; give inner products of P k(x_i, .)."
         )
     return points, values, vectors, values > n * eps * values[-1]
-
-
-def _eps(points):
-    # row numbers and objects have kernel values in float64
-    return np.finfo(np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64).eps
 
 
 def _penalty_matrix(D, n):

@@ -324,6 +324,7 @@ def _squares(operator, rest):
     return np.where(left < -noise, left, left.clip(0))
 
 
-def epsilon(operator: Operator) -> float:
-    """Return eps of the type of the values of an operator or array, float64 for types that are not floating."""
-    return float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
+def epsilon(values: Any) -> float:
+    """Return eps of the type of an operator, array or objects, float64 for types that are not floating."""
+    narrow = "float32" in str(getattr(values, "dtype", None))
+    return float(np.finfo(np.float32 if narrow else np.float64).eps)

@@ -14,7 +14,7 @@ from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel, require_gradient
-from mercer.linalg.operators import in_float64
+from mercer.linalg.operators import epsilon, in_float64
 from mercer.preimages.descent import over_rows, quotients, squared_norms
 
 
@@ -73,8 +73,7 @@ class Target:
     @property
     def eps(self) -> float:
         """The precision of the type of psi: that of float32 for float32 points, else of float64."""
-        narrow = getattr(self.original.points, "dtype", None) == np.float32
-        return float(np.finfo(np.float32 if narrow else np.float64).eps)
+        return epsilon(self.original.points)
 
     @cached_property
     def values(self) -> Array:
