@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
+from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel
 from mercer.testing import (
     check_expansion_laws,
@@ -185,6 +186,17 @@ class ForgetsSparse(Wrong):
         return super().evaluate(tile) * (0.9 if tile.X.sparse else 1.0)
 
 
+class MixesTermsInSinglePrecision(Wrong):
+    explicit = True
+    scalar = None
+
+    def multiply(self, X, Z, V):
+        if X.dtype == np.float32:
+            V = V[::-1]
+        K = self.evaluate(Tile(X, Z))
+        return K @ V.astype(K.dtype)
+
+
 WRONG = [
     (Asymmetric(), "symmetry"),
     (WrongDiagonal(), r"diag\(X\)"),
@@ -198,6 +210,7 @@ WRONG = [
     (WrongSlope(), "order 3"),
     (EvaluatesRules(), "unresolved rule"),
     (ForgetsSparse(), "sparse"),
+    (MixesTermsInSinglePrecision(), "Gram @ V in float32 = in float64"),
 ]
 
 
