@@ -58,13 +58,16 @@ class View:
         plane = self._plane(table, choice)
         data = table.code
         arguments = ", ".join(self.parameters)
-        model = 'result["model"]'
         if plane is not None:
             data += plane.code
             arguments = arguments.replace("X", plane.points)
-            model += ".set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)"
         lines.append(f"result = {self.recipe.__name__}({arguments})")
         if self.downloads:
+            model = 'result["model"]'
+            if plane is not None:
+                fit = "set_params(kernel=mc.Mapped(kernel, plane)).fit(X, y)"
+                lines.append(f"model = {model}.{fit}")
+                model = "model"
             if table.scaler is not None:
                 lines.append("\nfrom sklearn.pipeline import make_pipeline\n")
                 model = f"make_pipeline(scaler, {model})"
