@@ -1,4 +1,4 @@
-"""Jet: mixed partial derivatives of a function of two points, with sums, products and compositions."""
+"""Jet: mixed partial derivatives of a function of two points, with their algebra; Planes: points with directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates in a subspace of feature space: an orthonormal basis and an origin, for linear methods on features."""
+"""Coordinates in a subspace of feature space, an orthonormal basis and an origin: spectral, triangular and whitened."""
 
 import logging
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Monotone descent of many points at once, each with its own objective, step length and stopping time.
+"""Monotone descent of many points at once, each with its own step length and stopping time, and their objectives.
 
 Every active point has one trial per iteration, all trials are evaluated together, and a point moves only if its value
 falls. A step rule proposes the trials: fixed-point steps or quasi-Newton directions.

@@ -1,4 +1,4 @@
-"""Objectives of compression over few vectors: differences of outputs, and violations of the margin, on data.
+"""Objectives of compression over few vectors, differences of outputs and violations of the margin, and their descents.
 
 Sums over tiles are in float32 on all threads, the equations for the coefficients in float64.
 """

@@ -1,4 +1,4 @@
-"""Fit of few vectors to a model at rows and changed copies of them, or to labels, as held-out rows decide.
+"""Fit of few vectors, from their starts, to a model at rows and copies, or to labels, as held-out rows decide.
 
 The model gives its outputs at any point. With few rows for each free number, moved vectors meet the outputs at the rows
 and miss those between them; at copies that are unlike the data, they meet outputs that no data need.
