@@ -91,6 +91,14 @@ def test_steps_of_corrections_are_within_the_limit(global_random_seed):
         assert solved(mc.Gaussian(2.0), X, dual, TOL, needed(dual), max_iter=limit).n_iter <= limit
 
 
+@pytest.mark.parametrize("seed", [3, 4])
+def test_margins_smaller_than_the_rounding_of_gradients_meet_the_tolerance_in_float64(seed):
+    X = np.random.default_rng(seed).standard_normal((400, 7))
+    y = np.where(np.arange(400) % 2, 1, -1)
+    model = mc.NuSVC(kernel=mc.Gaussian(1e-4), nu=0.85, tol=TOL).fit(X, y)
+    assert mc.certify(model, X, y).kkt <= TOL
+
+
 @pytest.mark.parametrize("kind", ["one class", "ball", "nu classifier", "nu regression"])
 def test_models_of_a_sum_meet_the_tolerance_in_float64(kind, global_random_seed):
     n = 500

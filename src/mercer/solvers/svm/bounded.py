@@ -175,7 +175,10 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
     unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
     if rows.dtype == np.float32:
         violation = solutions.violation
-        coarse = np.flatnonzero((violation > NEWTON_SHARE * tol) & (violation <= tol))
+        # rounding beyond the reach of Newton steps moves the gradients of other variables across the margin
+        hidden = solutions.noise > NEAR * tol
+        unsolved |= hidden & (solutions.n_iter < limits.max_iter)
+        coarse = np.flatnonzero(~hidden & (violation > NEWTON_SHARE * tol) & (violation <= tol))
         if len(coarse):
             own = Dual.joined([duals[k] for k in coarse.tolist()])
             found = Solution.joined([solutions[k] for k in coarse.tolist()])
@@ -445,6 +448,9 @@ class _Solver:
         if self._refines:
             refine_point(self._rows, point, NEAR * self.tol)
         point.set_noise(self._rows)
+        if point.noise > NEAR * self.tol and not self._ended():
+            self._widen()
+            return False
         if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
         rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
