@@ -159,3 +159,19 @@ def test_bad_parameters_are_named(params, error, words):
 @pytest.mark.filterwarnings("ignore")
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(("n", "cells"), [(200, None), (400, None), (600, 200)])
+def test_scores_on_features_far_from_the_origin_are_those_on_centred_features(
+    n, cells, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(n, 20))
+    y = X[:, 0] + 0.5 * rng.normal(size=n)
+    near, far = (
+        SVRCV(mc.Linear(), Cs=[0.1, 1.0, 10.0], cells=cells, cv=KFold(3)).fit(rows, y)
+        for rows in (X, X + 1000)
+    )
+    np.testing.assert_allclose(
+        far.cv_results_["mean_test_score"], near.cv_results_["mean_test_score"], atol=0.02
+    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +29,8 @@ _SMALL = 1e30
 _SQUARES = 4
 # Tolerance that slopes in float32 reach.
 _COARSE = 1e-5
+# Rounding of decision values that changes no score by much, if all coefficients are at the largest bound.
+_ROUNDED = 0.2
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def cross_validate_kernels(
     shared = None
     left = options
     for kernel in kernels:
-        rows = rows_of(kernel, points, np.inf)
+        rows = rows_of(kernel, points, _accuracy(duals, Cs))
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
             shared = SharedRows(rows.kernel, rows.points, rows.dtype)
@@ -151,11 +155,20 @@ def cross_validate(
             workers = (options.budget - known.held) // copies
         run_in_single_threads(train, len(folds), workers)
 
-    # sums of kernel values are in range
-    small = float(np.abs(rows.diagonal).max()) < _SMALL
+    # sums of kernel values are in range, and their rounding moves no decision value by much
+    largest = float(np.abs(rows.diagonal).max())
+    small = largest < _SMALL and np.finfo(np.float32).eps * largest <= _accuracy(duals, Cs)
     dtype = np.float32 if options.tol >= _COARSE and small else np.float64
     with_known_rows(rows, duals, options, dtype, solve)
     return [FoldSolutions.joined(parts) for parts in found]
+
+
+def _accuracy(duals, Cs):
+    """Return the error of independent kernel values that moves no decision value by more than is allowed."""
+    scale = max(
+        max(dual.upper.max(), -dual.lower.min()) * math.sqrt(len(dual.coef)) for dual in duals
+    )
+    return _ROUNDED / max(float(Cs[-1]) * scale, sys.float_info.min)
 
 
 def _solve_fold(rows, dual, known, fold, Cs, options):
@@ -237,7 +250,7 @@ def cross_validate_cells(
                 Fold(fold.times[cells[c]], place[fold.held_out[each[c]]])
                 for fold, each in zip(folds, held_out, strict=True)
             ]
-            rows = rows_of(kernel, take_points(points, cells[c]), np.inf)
+            rows = rows_of(kernel, take_points(points, cells[c]), _accuracy(own, Cs))
             parts[c] = cross_validate(rows, own, inner, Cs, limits)
             for i, found in enumerate(parts[c]):
                 values[i][:, held_out[i][c]] = found.values
