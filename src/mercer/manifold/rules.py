@@ -103,24 +103,20 @@ def _function(kernel, X, Z, order):
 
 @jet.register(kernels.Periodic)
 def _periodic(kernel, X, Z, order):
-    # exp(-s), s the sum over columns of h(t) = (1 - cos w t) / l^2, t = x_c - z_c, w = 2 pi / p_c
+    # exp(s / l^2), s the sum over columns of cos(w t) - 1, t = x_c - z_c, w = 2 pi / p_c
     _require_rows(kernel, X)
     n, N = X.shape
-    rates = 2 * np.pi / np.broadcast_to(kernel.period, N)
-    phases = rates * np.remainder(X - Z, np.broadcast_to(kernel.period, N))
+    period = np.broadcast_to(kernel.period, N)
+    rates = 2 * np.pi / period
+    phases = rates * np.remainder(X - Z, period)
     columns = np.arange(N)
-    terms = {(0, 0): np.sum(2 * np.sin(phases / 2) ** 2, axis=1) / kernel.length**2}
+    terms = {(0, 0): -2 * np.sum(np.sin(phases / 2) ** 2, axis=1)}
     for p, q in list(np.ndindex(order[0] + 1, order[1] + 1))[1:]:
-        slopes = (
-            -((-1.0) ** q)
-            * rates ** (p + q)
-            * np.cos(phases + (p + q) * np.pi / 2)
-            / kernel.length**2
-        )
         terms[p, q] = np.zeros((n, *(N,) * (p + q)))
+        slopes = (-1.0) ** q * rates ** (p + q) * np.cos(phases + (p + q) * np.pi / 2)
         terms[p, q][(slice(None), *[columns] * (p + q))] = slopes
-    s = Jet((n, N), order, terms, np.broadcast_to(rates**2 / kernel.length**2, (n, N)))
-    return s.scaled(-1.0).exp()
+    s = Jet((n, N), order, terms, np.broadcast_to(rates**2, (n, N)))
+    return s.scaled(kernel.length**-2).exp()
 
 
 @jet.register(kernels.EmpiricalMap)
