@@ -174,6 +174,13 @@ def test_few_and_equal_rows_have_scales(n, labels):
     assert np.isfinite(mc.learn_scales(mc.Gaussian("scale"), X, y).A).all()
 
 
+@pytest.mark.parametrize("method", ["loo", "alignment"])
+def test_a_kernel_whose_values_are_all_equal_is_refused(method):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    with pytest.raises(ValueError, match="kernel must differ between the points of X"):
+        mc.learn_scales(mc.Gaussian(1e-17), X, X[:, 0] > 0, method=method)
+
+
 def test_rows_that_are_all_equal_have_no_scales():
     with pytest.raises(ValueError, match="all columns are constant"):
         mc.learn_scales(mc.Gaussian("scale"), np.ones((6, 2)), np.arange(6))

@@ -142,7 +142,8 @@ def _descended(X, criterion, max_iter):
 
 def _judged(kernel, X, columns, max_iter):
     """Return scales learned by alignment if they are surely better than equal ones on rows that they have not seen."""
-    order = drawn(kernel, X)
+    order = drawn(len(X))
+    order = order[np.sort(np.unique(X[order], axis=0, return_index=True)[1])]
     half = len(order) // 2 if len(order) >= 2 * LEAST_FEW else 0
     few = order[: half or None]
     equal = np.ones(X.shape[1])

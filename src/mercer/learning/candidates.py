@@ -29,17 +29,9 @@ class Ridged(NamedTuple):
         return np.linalg.norm(self.residuals, axis=1)
 
 
-def drawn(kernel: Kernel, points: Any) -> Array:
-    """Return the rows that candidates are compared on, in random order: the different ones of all, or of some of many.
-
-    A row that is left out would be known from its copies.
-    """
-    rows = np.random.default_rng(0).permutation(count_points(points))[:COMPARED]
-    gram = Gram(kernel, take_points(points, rows))
-    K = as_float64(gram.dense())
-    diagonal = K.diagonal()
-    equal = diagonal[:, None] + diagonal - 2 * K <= rounding(gram)
-    return rows[equal.argmax(axis=1) == np.arange(len(K))]
+def drawn(n: int) -> Array:
+    """Return the rows that candidates are compared on, in random order: all, or some of many."""
+    return np.random.default_rng(0).permutation(n)[:COMPARED]
 
 
 def chosen_shares(
@@ -53,7 +45,8 @@ def chosen_shares(
     the labels, and come first. The mean hedges: the squared norm of a function for it is at most twice that for either.
     """
     equal = np.ones(len(kernels))
-    rows = drawn(weighted_sum(kernels, equal), points)
+    rows = drawn(count_points(points))
+    rows = rows[_firsts(weighted_sum(kernels, equal), take_points(points, rows))]
     points = take_points(points, rows)
     Y = columns[rows]
     singles = [ridged(kernel, points, Y) for kernel in kernels]
@@ -88,6 +81,15 @@ def surely_less(losses: Array, others: Array) -> bool:
     """
     gains = others - losses
     return bool(gains.sum() > 2 * np.sqrt(len(gains)) * gains.std())
+
+
+def _firsts(kernel, points):
+    """Return the places of different points: one that is left out would be known from its copies."""
+    gram = Gram(kernel, points)
+    K = as_float64(gram.dense())
+    diagonal = K.diagonal()
+    equal = diagonal[:, None] + diagonal - 2 * K <= rounding(gram)
+    return np.flatnonzero(equal.argmax(axis=1) == np.arange(len(K)))
 
 
 def ridged(kernel: Kernel, points: Any, Y: Array) -> Ridged:
