@@ -237,3 +237,15 @@ def test_memory_for_the_factor_doubles_and_ends_at_the_rank(rank):
         # a given number is allocated once: growing would need two arrays
         expected = [rank] if given else {50: [50], 100: [64, 100], 300: [64, 130, 262, 300]}[rank]
         assert sorted(held) == expected
+
+
+def test_fewer_roundings_keep_vectors_that_are_small_beside_others():
+    X = np.diag(np.where(np.arange(100) % 2, 1e-7, 1.0))
+    gram = mc.Gram(mc.Linear(), X)
+    for roundings, kept in ((None, 50), (8, 100)):
+        partial = cholesky.Partial(gram, gram.diagonal(), None, None, roundings)
+        while partial.open:
+            partial.add_one(np.argmax(partial.diagonal))
+        found = partial.factor @ partial.factor.T
+        assert np.count_nonzero(found) == kept
+        np.testing.assert_allclose(found[found > 0], (X @ X.T)[found > 0], rtol=1e-12)

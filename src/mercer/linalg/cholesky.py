@@ -111,14 +111,22 @@ def _definite(gram):
 class Partial:
     """A partial Cholesky factor that grows by blocks of pivots."""
 
-    def __init__(self, gram: Gram, diagonal: Array, rank: int | None, tol: float | None) -> None:
+    def __init__(
+        self,
+        gram: Gram,
+        diagonal: Array,
+        rank: int | None,
+        tol: float | None,
+        roundings: int | None = None,
+    ) -> None:
+        """``roundings`` of the largest entry, n by default, count as 0."""
         n = gram.shape[0]
         self.gram = gram
         self.rank = n if rank is None else min(rank, n)
         self.diagonal = np.array(diagonal, np.float64)
         self.trace = self.diagonal.sum()
         self.lost = 0.0
-        self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
+        self.floor = max((roundings or n) * epsilon(gram), tol or 0.0) * self.diagonal.max()
         # columns of the factor are stored as rows, so that a block of them is contiguous
         # a given rank is usually reached: no second array while it grows, and no page before it is written
         self._rows = (

@@ -494,10 +494,8 @@ def _factor_of(rows, places, full):
     rank = int(min(_RANK, _PART * n))
     if full:
         rank = n if n <= MOST_UNKNOWNS else 0
-    diagonal = np.asarray(gram.diagonal(), np.float64)
-    partial = Partial(gram, diagonal, rank, None)
     # n roundings, at which other factors end, are too many
-    partial.floor = _ROUNDINGS * EPS * diagonal.max()
+    partial = Partial(gram, gram.diagonal(), rank, None, _ROUNDINGS)
     # callbacks of a fit follow its violation
     with listening(None):
         while partial.open:
