@@ -185,7 +185,8 @@ SHARED_CACHE = 1 << 25
 BLOCKED = 3
 # Points up to which kernel rows are float64: float32 saves too little time to measure its rounding.
 FLOAT64_POINTS = 256
-# Variables of each of several duals up to which they are too: rounding makes certificates of many classes anew.
+# Variables of the largest of several duals up to which rows of more points are float64 too: certificates of float32
+# rows are computed a second time, which takes longer where classes are many.
 FLOAT64_VARIABLES = 64
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18

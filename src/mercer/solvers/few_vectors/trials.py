@@ -37,7 +37,7 @@ _STANDARD_ERRORS = 1.0
 # Most halvings of gamma.
 _HALVINGS = 3
 # Largest number of rows for each centre that vectors start from.
-_MOST = 100
+_ROWS_OF_CENTRE = 100
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ def _shares(mass, most, total):
 
 
 def _centres(X, size, rng):
-    rows = rng.permutation(len(X))[: _MOST * size]
+    rows = rng.permutation(len(X))[: _ROWS_OF_CENTRE * size]
     distinct = np.unique(X[rows], axis=0)
     if len(distinct) <= size:
         return distinct

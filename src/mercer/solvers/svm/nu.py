@@ -125,8 +125,9 @@ def _widest_margins(rows, duals, half, touching, options):
     sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
     shares = np.repeat(half, 2) / sums
     own.coef[:] *= sign * np.repeat(shares, np.stack((split, own.sizes - split), axis=1).ravel())
-    margins = {"per_margin": 1.0, "least": _COARSE, "touching": touching}
-    goal = _goal_of_sums(rows, options.tol, own.largest, **margins)
+    goal = _goal_of_sums(
+        rows, options.tol, own.largest, per_margin=1.0, least=_COARSE, touching=touching
+    )
     if touching == _TOUCHING_HARD:
         # no point is inside of a hard margin, whatever the tolerance
         goal = goal._replace(operations=np.inf)
