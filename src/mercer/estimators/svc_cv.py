@@ -100,8 +100,9 @@ class SVCCV(GridSearch, ClassificationProblem):
     Notes
     -----
     Held-out rows are variables whose coefficients stay 0. A class that the training part of a fold lacks is never
-    predicted in it by pairs; its decision value against the rest is -1. If ``memory`` holds n^2 values in float32 (of
-    the largest pair, for pairs) and the copies of each thread, folds run on all threads.
+    predicted in it by pairs; its decision value against the rest is -1. If ``memory`` holds n^2 values in float32, or
+    in float64 where rounding would decide the scores, (of the largest pair, for pairs) and the copies of each thread,
+    folds run on all threads.
 
     With ``cells`` the cost of the choice grows with n times ``cells``, not n^2. Rows are halved at the median along
     their principal direction, again and again, without random numbers; 1 000 to 2 000 rows a cell are usual. In a cell
