@@ -473,7 +473,9 @@ def store_vectors(model: SupportVectorEstimator, problem: Problem, coef: Array) 
     model.kernel_ = problem.kernel
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
-    model.dual_coef_ = in_range(coef[used], problem.dtype)
+    # most problems of many classes have a coefficient for every point: no copy
+    kept = coef if len(used) == len(coef) else coef[used]
+    model.dual_coef_ = in_range(kept, problem.dtype)
     return used
 
 
