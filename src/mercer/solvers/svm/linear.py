@@ -378,14 +378,16 @@ def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
     total = float(coef.sum()) + missing
     shift = 0.0
+    before = -1
     while True:
         found = np.clip(coef + shift, lower, upper)
         # those that have met their bound leave the rest to the others
         room = np.count_nonzero(found < upper if missing > 0 else found > lower)
-        further = shift + (total - float(found.sum())) / max(room, 1)
-        if room == 0 or not (further - shift) * missing > 0:
+        # the rest is rounding if none has, which huge coefficients may never leave
+        if room in (0, before):
             return found
-        shift = further
+        before = room
+        shift += (total - float(found.sum())) / room
 
 
 def _line_search(part, residual, change, slope, curvature):
