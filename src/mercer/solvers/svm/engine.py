@@ -27,7 +27,7 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine
+from mercer.solvers.svm.newton import NEAR, refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
     TOGETHER,
@@ -47,9 +47,8 @@ from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, object
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
-# Places of `position` in `solve_small`: the dual that is being solved, its rows in memory, whether it has begun, and
-# whether Newton steps led to where it is.
-DUAL, HELD, BEGUN, REFINED = range(4)
+# Places of `position` in `solve_small`: the dual that is being solved, its rows in memory, whether it has begun.
+DUAL, HELD, BEGUN = range(3)
 # A round lowers the violation by this factor before all variables are checked again.
 REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
@@ -658,8 +657,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         computed = s.counts[USED] - position[HELD]
         work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
         bias = empty(all_groups, np.float64)
-        refined = position[REFINED] and s.counts[TAKEN] == 0
-        if (status == DONE or more) and goal.operations >= 0 and not refined:
+        if (status == DONE or more) and goal.operations >= 0:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
@@ -690,7 +688,6 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         position[DUAL] = k if more else k + 1
         position[HELD] = s.counts[USED] if kept else 0
         position[BEGUN] = more
-        position[REFINED] = more and violation <= NEWTON_SHARE * found.allowed[k]
 
 
 def fits_small(rows: Rows, duals: Dual, values: int) -> bool:
@@ -715,7 +712,7 @@ def solve_small_duals(
     many = len(duals)
     callback = limits.callback
     max_iter = 0 if callback is not None and callback.stopped else limits.max_iter
-    position = np.array([0, 0 if chain is None else duals.largest, 0, 0])
+    position = np.array([0, 0 if chain is None else duals.largest, 0])
     groups = duals.groups
     problems = Problems(
         groups,
