@@ -105,13 +105,13 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
         parts = groups(duals.stops, min(share, TOGETHER_VARIABLES))
     # parts that are solved leave no copy
     found = Solution(
-        np.empty_like(duals.coef),
-        np.empty_like(duals.coef),
-        0.0,
-        0.0,
-        0,
-        0.0,
-        0.0,
+        coef=np.empty_like(duals.coef),
+        gradient=np.empty_like(duals.coef),
+        bias=0.0,
+        violation=0.0,
+        n_iter=0,
+        primal=0.0,
+        value=0.0,
         stops=duals.stops,
     )
 
