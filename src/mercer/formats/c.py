@@ -2,6 +2,7 @@
 
 import os
 import re
+import string
 import textwrap
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 from mercer._common import MaybeNone, PointsLike, shown
 from mercer._compute.symbols import INFIX, folded, ordered
 from mercer.formats.files import replacing
-from mercer.formats.portable import Portable, view_of
+from mercer.formats.portable import view_of
 from mercer.formats.quantised import (
     CODED,
     PARTS,
@@ -149,13 +150,12 @@ def to_c(
             "characters."
         )
     exported, X, expected = checked(model, dtype, X)
-    if dtype in CODED:
-        stored = quantise(exported, CODED[dtype], X, expected)
-        text = _SOURCES[dtype](stored, prefix).text()
-    else:
-        exported = rounded(exported)
-        stored = uncoded(exported, dtype)
-        text = _Source(exported, prefix).text()
+    stored = (
+        quantise(exported, CODED[dtype], X, expected)
+        if dtype in CODED
+        else uncoded(rounded(exported), dtype)
+    )
+    text = _SOURCES.get(dtype, _Source)(stored, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))
     return Exported(*_sizes(text, exported.labels), *accuracy(stored, X, expected))
@@ -175,126 +175,135 @@ def _sizes(text, labels):
 # --- the source: tables of numbers or of codes, and functions for scores and labels -----------------------------------
 
 
-# Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
+class _Template(string.Template):
+    """Source with names after a dollar sign, which end before an underscore, as in ``$name_scores``."""
+
+    idpattern = "[a-z]+"
+
+
+# Operations in C, apart from functions of the same name; $f is "f" for functions of float.
 _FORMS = INFIX | {
-    "Pow": "pow{f}({}, {})",
-    "Max": "fmax{f}({}, {})",
-    "Min": "fmin{f}({}, {})",
-    "Abs": "fabs{f}({})",
+    "Pow": "pow$f({}, {})",
+    "Max": "fmax$f({}, {})",
+    "Min": "fmin$f({}, {})",
+    "Abs": "fabs$f({})",
     "Where": "{} ? {} : {}",
 }
 _TRUTHS = ("Greater", "GreaterOrEqual")
-_TYPES = {"float32": "float", "float64": "double"}
 # Types of codes of vectors and coefficients.
 _CODES = {"int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t"}
 _HEAD = """\
 /*
-{title}
+$title
  *
- * void {name}_scores(const {real} *x, {real} *out);
- *     x: one point, {d} numbers. out: memory for its {m} scores.
-{more} *
+ * void $name_scores(const $real *x, $real *out);
+ *     x: one point, $d numbers. out: memory for its $m scores."""
+_PREDICT_HEAD = """\
+ * int $name_predict(const $real *x);
+ *     Returns the index of the predicted label in $name_labels, from 0.
+ * extern $kind $name_labels[$c];"""
+_DECISION_HEAD = """\
+ * void $name_decision(const $real *x, $real *out);
+ *     out: memory for $c numbers, one for each class, from the scores of pairs."""
+_PROBABILITIES_HEAD = """\
+ * void $name_probabilities(const $real *x, $real *out);
+ *     out: memory for the probabilities of the $c classes."""
+_END_OF_HEAD = """\
+ *
  * C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer.
  */"""
-_PREDICT_HEAD = """\
- * int {name}_predict(const {real} *x);
- *     Returns the index of the predicted label in {name}_labels, from 0.
- * extern {labels};
-"""
-_DECISION_HEAD = """\
- * void {name}_decision(const {real} *x, {real} *out);
- *     out: memory for {c} numbers, one for each class, from the scores of pairs.
-"""
-_PROBABILITIES_HEAD = """\
- * void {name}_probabilities(const {real} *x, {real} *out);
- *     out: memory for the probabilities of the {c} classes.
-"""
 _PROBABILITIES = """
-void {name}_probabilities(const {real} *x, {real} *out)
-{{
-    {real} value[{width}];
-    {real} total = 0;
+void $name_probabilities(const $real *x, $real *out)
+{
+    $real value[$width];
+    $real total = 0;
     int j;
-    {name}_{values}(x, value);
-{shares}
-    for (j = 0; j < {c}; j++)
+    $name_$values(x, value);
+$shares
+    for (j = 0; j < $c; j++)
         total += out[j];
-    for (j = 0; j < {c}; j++)
-        out[j] = total > 0 ? out[j] / total : 1 / ({real}){c};
-}}"""
+    for (j = 0; j < $c; j++)
+        out[j] = total > 0 ? out[j] / total : 1 / ($real)$c;
+}"""
 # The lines above for the shares of the classes.
 _SOFTMAX = """\
-    {real} largest = value[0];
-    for (j = 1; j < {c}; j++)
-        largest = fmax{f}(largest, value[j]);
-    for (j = 0; j < {c}; j++)
-        out[j] = exp{f}({factor} * (value[j] - largest));"""
+    $real largest = value[0];
+    for (j = 1; j < $c; j++)
+        largest = fmax$f(largest, value[j]);
+    for (j = 0; j < $c; j++)
+        out[j] = exp$f($factor * (value[j] - largest));"""
 _CURVES = """\
-    for (j = 0; j < {q}; j++) {{
-        {read} {real} *curve = {name}_curves + 2 * {k} * j;
-        out[j] = {share};
-    }}"""
-_SIGMOID = "1 / (1 + exp{f}(curve[0] * value[j] + curve[1]))"
-_ISOTONIC = "{name}_place(value[j], curve, curve + {k}, {k})"
+    for (j = 0; j < $q; j++) {
+        $read $real *curve = $name_curves + 2 * $k * j;
+        out[j] = $probability;
+    }"""
+_SIGMOID = "1 / (1 + exp$f(curve[0] * value[j] + curve[1]))"
+_ISOTONIC = "$name_place(value[j], curve, curve + $k, $k)"
 # Two classes have the curve of the second.
 _OF_TWO = """
     out[1] = out[0];
     out[0] = 1 - out[1];"""
 _PREDICT = """
-int {name}_predict(const {real} *x)
-{{
-    {real} score[{size}];
-{answer}
-}}"""
+$kind $name_labels[$c] = {
+$entries};
+
+int $name_predict(const $real *x)
+{
+    $real score[$size];
+$answer
+}
+"""
+_LARGEST = """\
+    int j, best = 0;
+    $name_$source(x, score);
+    for (j = 1; j < $c; j++)
+        if (score[j] > score[best])
+            best = j;
+    return best;"""
 # The end of the function above for each rule of a label.
 _ANSWERS = {
     "sign": """\
-    {name}_scores(x, score);
+    $name_scores(x, score);
     return score[0] > 0;""",
     "inlier": """\
-    {name}_scores(x, score);
+    $name_scores(x, score);
     return score[0] >= 0;""",
-    "largest": """\
-    int j, best = 0;
-    {name}_{source}(x, score);
-    for (j = 1; j < {c}; j++)
-        if (score[j] > score[best])
-            best = j;
-    return best;""",
+    "largest": _LARGEST,
+    "probable": _LARGEST,
     "votes": """\
-    int votes[{c}] = {{0}};
+    int votes[$c] = {0};
     int i, j, k = 0, best = 0;
-    {name}_scores(x, score);
-    for (i = 0; i < {c}; i++)
-        for (j = i + 1; j < {c}; j++)
+    $name_scores(x, score);
+    for (i = 0; i < $c; i++)
+        for (j = i + 1; j < $c; j++)
             votes[score[k++] > 0 ? i : j]++;
-    for (j = 1; j < {c}; j++)
+    for (j = 1; j < $c; j++)
         if (votes[j] > votes[best])
             best = j;
     return best;""",
 }
 _DECISION = """
-void {name}_decision(const {real} *x, {real} *out)
-{{
-    {real} score[{m}];
-    {real} sum[{c}];
+void $name_decision(const $real *x, $real *out)
+{
+    $real score[$m];
+    $real sum[$c];
     int i, j, k = 0;
-    {name}_scores(x, score);
-    for (i = 0; i < {c}; i++)
+    $name_scores(x, score);
+    for (i = 0; i < $c; i++)
         out[i] = sum[i] = 0;
-    for (i = 0; i < {c}; i++)
-        for (j = i + 1; j < {c}; j++) {{
+    for (i = 0; i < $c; i++)
+        for (j = i + 1; j < $c; j++) {
             out[score[k] >= 0 ? i : j] += 1;
             sum[i] += score[k];
             sum[j] -= score[k++];
-        }}
-    for (i = 0; i < {c}; i++)
-        out[i] += sum[i] / (3 * (fabs{f}(sum[i]) + 1));
-}}"""
+        }
+    for (i = 0; i < $c; i++)
+        out[i] += sum[i] / (3 * (fabs$f(sum[i]) + 1));
+}"""
 # Piecewise linear function: scale of a column of a table, isotonic regression.
 _PLACE = """\
-static {1} {0}_place({1} x, {2} {1} *knots, {2} {1} *places, int n)
-{{
+static $real $name_place($real x, $read $real *knots, $read $real *places, int n)
+{
     int i = 1;
     if (!(x > knots[0]))
         return places[0];
@@ -303,67 +312,68 @@ static {1} {0}_place({1} x, {2} {1} *knots, {2} {1} *places, int n)
     if (i == n)
         return places[n - 1];
     return places[i - 1] + (x - knots[i - 1]) * ((places[i] - places[i - 1]) / (knots[i] - knots[i - 1]));
-}}
+}
 """
 
 
 class _Source:
-    """The C source of a Portable model."""
+    """The C source of a model with vectors as numbers of its dtype."""
 
-    # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
+    # the sum over the vectors: its type, and the lines that start it and write a score
     _sum = "double"
-    _table_of = "static const"
-    _read = "const"
+    _start = "sum[j] = $name_intercept[j];"
+    _end = "out[j] = ($real)sum[j];"
     _forms = _FORMS
 
-    def __init__(self, exported: Portable, prefix: str) -> None:
+    def __init__(self, stored: Quantised, prefix: str) -> None:
+        exported = stored.exported
+        self._stored = stored
         self._exported = exported
-        self._prefix = prefix
-        self._real = _TYPES[exported.dtype.name]
-        self._f = "f" if self._real == "float" else ""
         self._x = "x" if exported.scaling is None and exported.columns is None else "scaled"
-        self._m = len(exported.intercept)
         # points of each curve, more than one of isotonic regression
         self._k = 0 if exported.curves is None else exported.curves.shape[2]
         # names that belong to a view end with its number
         self._views = list(enumerate(exported.views.values()))
+        self._f = "f" if exported.dtype == np.float32 else ""
+        # the names of `_Template`; "table" and "read" are the words before the type of a table and of a pointer into it
+        self._names = {
+            "name": prefix,
+            "real": "float" if self._f else "double",
+            "f": self._f,
+            "m": len(exported.intercept),
+            "sum": self._sum,
+            "d": exported.n_features,
+            "title": _comment(exported.title),
+            "table": "static const",
+            "read": "const",
+        }
 
     def text(self) -> str:
         """Return the whole file."""
         exported = self._exported
-        names = {
-            "name": self._prefix,
-            "real": self._real,
-            "f": self._f,
-            "m": self._m,
-            "d": exported.n_features,
-        }
-        names["title"] = _comment(exported.title)
-        more = ""
+        heads = [_HEAD]
         ends = []
         if exported.labels is not None:
-            labels = list(map(_literal, exported.labels))
-            kind = "const char *const" if isinstance(exported.labels[0], str) else "const long long"
-            names |= {"c": len(labels), "labels": f"{kind} {self._prefix}_labels[{len(labels)}]"}
-            more = _PREDICT_HEAD
-            rule = exported.answer
-            names |= {"source": "scores", "size": self._m}
+            c = len(exported.labels)
+            probable = exported.answer == "probable"
+            self._names |= {
+                "c": c,
+                "kind": f"const {'char *const' if isinstance(exported.labels[0], str) else 'long long'}",
+                "entries": "".join(f"    {_literal(each)},\n" for each in exported.labels),
+                "source": "probabilities" if probable else "scores",
+                "size": c if probable else self._names["m"],
+            }
+            heads.append(_PREDICT_HEAD)
             if exported.per_class:
-                more += _DECISION_HEAD
-                ends.append(_DECISION.format(**names))
+                heads.append(_DECISION_HEAD)
+                ends.append(_DECISION)
             if exported.has_probabilities:
-                more += _PROBABILITIES_HEAD
-                ends.append(self._probabilities(names))
-            if rule == "probable":
-                rule = "largest"
-                names |= {"source": "probabilities", "size": len(labels)}
-            table = "".join(f"    {each},\n" for each in labels)
-            answer = _ANSWERS[rule].format(**names)
-            ends.append(
-                f"\n{names['labels']} = {{\n{table}}};\n{_PREDICT.format(answer=answer, **names)}\n"
-            )
-        head = _HEAD.format(more=more.format(**names), **names)
-        return "\n".join([head, *self._includes(), *self._tables(), *self._scores(), *ends])
+                heads.append(_PROBABILITIES_HEAD)
+                ends.append(self._probabilities(c))
+            ends.append(_PREDICT.replace("$answer", _ANSWERS[exported.answer]))
+        heads.append(_END_OF_HEAD)
+        parts = [*heads, *self._includes(), *self._tables(), *self._scores(), *ends]
+        return _Template("\n".join(parts)).substitute(self._names)
 
     def _includes(self):
         return ["#include <math.h>", ""]
@@ -398,8 +408,8 @@ class _Source:
         return {"coef": self._exported.coef}
 
     def _table(self, name, values):
-        kind = self._real if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")
-        lines = [f"{self._table_of} {kind} {self._prefix}_{name}[{values.size}] = {{"]
+        kind = "$real" if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")
+        lines = [f"$table {kind} $name_{name}[{values.size}] = {{"]
         for row in np.atleast_2d(values):
             lines += [f"    {line}" for line in _wrapped(", ".join(map(self._number, row)) + ",")]
         return [*lines, "};", ""]
@@ -415,13 +425,11 @@ class _Source:
     # --- scores ------------------------------------------------------------------------------------------------------
 
     def _scores(self):
-        lines = [f"{self._sum} sum[{self._m}];", "int i, j;"]
+        lines = ["$sum sum[$m];", "int i, j;"]
         if self._exported.scaling is not None:
             d = self._exported.n_features
-            lines += [f"{self._real} scaled[{d}];"]
-            lines += _loop(
-                "j", d, f"scaled[j] = (x[j] - {self._prefix}_shift[j]) * {self._prefix}_factor[j];"
-            )
+            lines += [f"$real scaled[{d}];"]
+            lines += _loop("j", d, "scaled[j] = (x[j] - $name_shift[j]) * $name_factor[j];")
         if self._exported.columns is not None:
             lines += self._encoded(self._exported.columns)
         for k, view in self._views:
@@ -429,31 +437,28 @@ class _Source:
         lines += self._summed(
             [(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)]
         )
-        head = f"void {self._prefix}_scores(const {self._real} *x, {self._real} *out)"
-        function = [head, "{", *_indented(lines), "}"]
-        if self._exported.columns is None and self._k < 2:
-            return function
-        return [*_PLACE.format(self._prefix, self._real, self._read).split("\n"), *function]
+        head = "void $name_scores(const $real *x, $real *out)"
+        place = [] if self._exported.columns is None and self._k < 2 else [_PLACE]
+        return [*place, head, "{", *_indented(lines), "}"]
 
-    def _probabilities(self, names):
-        """Return the function that turns decision values into probabilities."""
+    def _probabilities(self, c):
+        """Return the function that turns decision values into the probabilities of c classes."""
         exported = self._exported
-        c = names["c"]
-        names |= {"k": self._k, "read": self._read}
+        values, width = ("decision", c) if exported.per_class else ("scores", self._names["m"])
+        self._names |= {"values": values, "width": width, "k": self._k}
         if exported.curves is None:
-            shares = _SOFTMAX.format(factor=self._number(exported.inverse_temperature), **names)
+            self._names["factor"] = self._number(exported.inverse_temperature)
+            shares = _SOFTMAX
         else:
-            share = (_SIGMOID if self._k == 1 else _ISOTONIC).format(**names)
-            shares = _CURVES.format(share=share, q=len(exported.curves), **names)
+            self._names["q"] = len(exported.curves)
+            shares = _CURVES.replace("$probability", _SIGMOID if self._k == 1 else _ISOTONIC)
         if c == 2:
             shares += _OF_TWO
-        values, width = ("decision", c) if exported.per_class else ("scores", self._m)
-        return _PROBABILITIES.format(values=values, width=width, shares=shares, **names)
+        return _PROBABILITIES.replace("$shares", shares)
 
     def _encoded(self, columns):
         """Return the lines that make the scaled columns of a table."""
-        name = self._prefix
-        lines = [f"{self._real} scaled[{len(columns)}];"]
+        lines = [f"$real scaled[{len(columns)}];"]
         start = 0
         for k, column in enumerate(columns):
             x = f"x[{column.source}]"
@@ -468,7 +473,7 @@ class _Source:
             )
             n = len(column.knots)
             lines.append(
-                f"scaled[{k}] = {name}_place({value}, {name}_knots + {start}, {name}_places + {start}, {n});"
+                f"scaled[{k}] = $name_place({value}, $name_knots + {start}, $name_places + {start}, {n});"
             )
             start += n
         return lines
@@ -476,13 +481,13 @@ class _Source:
     def _summed(self, terms):
         """Return the lines that sum over the vectors of terms, with lines that compute a variable for vector i."""
         width = self._exported.coef.shape[1]
-        lines = _loop("j", self._m, self._start())
+        lines = _loop("j", "$m", self._start)
         for term, inner, value in terms:
             added = self._added(
-                f"({self._sum}){value} * {self._prefix}_coef[{width} * {_place_of_vector(term)} + j]"
+                f"($sum){value} * $name_coef[{width} * {_place_of_vector(term)} + j]"
             )
             lines += self._over_vectors(term.last - term.first, *inner, *added)
-        return [*lines, *_loop("j", self._m, self._end())]
+        return [*lines, *_loop("j", "$m", self._end)]
 
     def _over_vectors(self, n, *body):
         """Return the loop over n vectors i; ``own`` is the class of the vector if coefficients are packed."""
@@ -490,7 +495,7 @@ class _Source:
             return _loop("i", n, *body)
         return [
             "int own = 0;",
-            *_loop("i", n, f"while (i == {self._prefix}_ends[own])", "    own++;", *body),
+            *_loop("i", n, "while (i == $name_ends[own])", "    own++;", *body),
         ]
 
     def _added(self, term):
@@ -507,19 +512,12 @@ class _Source:
             *_loop("j", width, f"sum[k++] += {term};", start="own"),
         ]
 
-    def _start(self):
-        """Return the line that starts the sum over the vectors, and ``_end`` that which writes a score."""
-        return f"sum[j] = {self._prefix}_intercept[j];"
-
-    def _end(self):
-        return f"out[j] = ({self._real})sum[j];"
-
     def _before(self, k, view):
         """Return the lines that map x and compute its squared norm, before the loop over vectors."""
         lines = []
         x = self._x
         for j, A in enumerate(view.maps):
-            table = f"{self._prefix}_map{k}_{j}"
+            table = f"$name_map{k}_{j}"
             out = f"x{k}_{j}"
             if A.ndim == 2:
                 product = f"{out}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
@@ -529,11 +527,11 @@ class _Source:
                     f"{out}[i] = "
                     + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")
                 ]
-            lines += [f"{self._real} {out}[{len(A)}];", *_loop("i", len(A), *body)]
+            lines += [f"$real {out}[{len(A)}];", *_loop("i", len(A), *body)]
             x = out
         if "sqnorm_x" in view.inputs:
             square = f"sqnorm_x{k} += {x}[j] * {x}[j];"
-            lines += [f"{self._real} sqnorm_x{k} = 0;", *_loop("j", view.points.shape[1], square)]
+            lines += [f"$real sqnorm_x{k} = 0;", *_loop("j", view.points.shape[1], square)]
         return lines
 
     def _pair(self, k, view):
@@ -545,14 +543,12 @@ class _Source:
         x = self._mapped(k, view)
         kind, number = self._coordinate(k)
         sums = {"dot": f"{x}[j] * z", "sqdist": "difference * difference", "sqnorm_z": "z * z"}
-        sums["absdist"] = f"fabs{self._f}(difference)"
-        lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
-        lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
-        body = [f"const {self._real} z = {number};"]
+        sums["absdist"] = "fabs$f(difference)"
+        lines = [f"$read {kind} *z{k} = $name_points{k} + {q} * i;"]
+        lines += [f"$real {name}{k} = 0;" for name in wanted]
+        body = [f"const $real z = {number};"]
         body += (
-            [f"const {self._real} difference = {x}[j] - z;"]
-            if {"sqdist", "absdist"} & view.inputs
-            else []
+            [f"const $real difference = {x}[j] - z;"] if {"sqdist", "absdist"} & view.inputs else []
         )
         return [*lines, *_loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
 
@@ -562,7 +558,7 @@ class _Source:
 
     def _coordinate(self, k):
         """Return the type of the vectors in their table, and the expression of coordinate j of a vector."""
-        return self._real, f"z{k}[j]"
+        return "$real", f"z{k}[j]"
 
     def _value(self, part, term):
         """Return the lines that compute the kernel value of a term for its vector i, and the name of its variable."""
@@ -576,11 +572,11 @@ class _Source:
             if each.operation == "constant":
                 return self._number(each.value)
             name = f"t{len(lines)}"
-            kind = "int" if each.operation in _TRUTHS else self._real
+            kind = "int" if each.operation in _TRUTHS else "$real"
             # two minus signs in a row would be the operator --
             operands = [f"({text})" if text.startswith("-") else text for text in operands]
-            form = self._forms.get(each.operation, each.operation.lower() + "{f}({})")
-            lines.append(f"const {kind} {name} = {form.format(*operands, f=self._f)};")
+            form = self._forms.get(each.operation, each.operation.lower() + "$f({})")
+            lines.append(f"const {kind} {name} = {form.format(*operands)};")
             return name
 
         value = folded(term.expression, written)
@@ -638,90 +634,90 @@ def _literal(label):
 # AVR keeps tables in flash memory only in an address space with its own name.
 _MEMORY = """\
 #ifdef __AVR__
-#define {0}_table static const __flash
-#define {0}_read const __flash
+#define $name_table static const __flash
+#define $name_read const __flash
 #else
-#define {0}_table static const
-#define {0}_read const
+#define $name_table static const
+#define $name_read const
 #endif
 #ifdef __GNUC__
-#define {0}_apart static __attribute__((noinline))
+#define $name_apart static __attribute__((noinline))
 #else
-#define {0}_apart static
+#define $name_apart static
 #endif
 """
 # Exponential, with a relative error below 1e-5. Of t / log(2) in steps of 2^-20 four bits select a power of 2 from a
 # table, in steps of 2^-23, and the 16 bits of r give 2^r - 1, in steps of 2^-20, by a polynomial of degree 2. Their sum
 # becomes the bits of an IEEE float.
 _EXP = """\
-{0}_table uint32_t {0}_powers[16] = {{
+$name_table uint32_t $name_powers[16] = {
     8388608, 8760003, 9147842, 9552851, 9975793, 10417459, 10878679, 11360319,
     11863283, 12388515, 12937001, 13509770, 14107898, 14732507, 15384770, 16065911
-}};
+};
 
-static float {0}_exp(float t)
-{{
+static float $name_exp(float t)
+{
     uint32_t place, power;
     uint16_t rest;
-    union {{
+    union {
         uint32_t bits;
         float number;
-    }} found;
+    } found;
     if (!(fabsf(t) <= 87.0f))
         return t < 0 ? 0.0f : t > 0 ? 6.0760302e37f : t;
     place = (uint32_t)((int32_t)(t * 1512775.4f) + 134217728);
     rest = (uint16_t)place;
-    power = {0}_powers[(place >> 16) & 15];
+    power = $name_powers[(place >> 16) & 15];
     rest = (uint16_t)(((uint32_t)rest * 45427u >> 16) + (((uint32_t)rest * rest >> 16) * 998u >> 16));
     power += (uint32_t)(uint16_t)(power >> 8) * rest >> 12;
     found.bits = ((place & 0xfff00000u) << 3) + power - 16777216u;
     return found.number;
-}}
+}
 """
 # Number from its half precision.
 _HALF = """\
-static float {0}_half(uint16_t h)
-{{
+static float $name_half(uint16_t h)
+{
     const int exponent = (h >> 10) & 31, fraction = h & 1023;
     const float size = exponent ? ldexpf((float)(fraction + 1024), exponent - 25) : ldexpf((float)fraction, -24);
     return h >> 15 ? -size : size;
-}}
+}
 """
 # Codes of numbers of parts, 0 for NaN, and sums of products of codes. AVR multiplies 8 bits at a time; loops in
 # separate functions keep their sums in registers.
 _BYTES = """\
-static int16_t {0}_code(float t)
-{{
+static int16_t $name_code(float t)
+{
     return (int16_t)(((int32_t)(fabsf(t) < 8388608.0f ? t : 0.0f) + 128) >> 8);
-}}
+}
 
-{0}_apart void {0}_codes(const float *scaled, float inverse, int8_t *high, uint8_t *low, int n)
-{{
-    for (; n > 0; n--) {{
-        const int16_t code = {0}_code(*scaled++ * inverse);
+$name_apart void $name_codes(const float *scaled, float inverse, int8_t *high, uint8_t *low, int n)
+{
+    for (; n > 0; n--) {
+        const int16_t code = $name_code(*scaled++ * inverse);
         *high++ = (int8_t)(code >> 8);
         *low++ = (uint8_t)code;
-    }}
-}}
+    }
+}
 
-{0}_apart int32_t {0}_product(const int8_t *high, const uint8_t *low, {0}_read int8_t *z, int n)
-{{
+$name_apart int32_t $name_product(const int8_t *high, const uint8_t *low, $name_read int8_t *z, int n)
+{
     int32_t upper = 0;
     uint32_t lower = 0;
-    for (; n > 0; n--) {{
+    for (; n > 0; n--) {
         const int8_t code = *z++;
         const int32_t part = (int16_t)(*low++ * code);
         upper += (int16_t)(*high++ * code);
         lower += (uint32_t)part;
-    }}
+    }
     return (int32_t)((uint32_t)upper * 256u + lower);
-}}
+}
 
-{0}_apart void {0}_add(int16_t value, {0}_read int16_t *coef, int32_t *sum{1})
-{{
+$name_apart void $name_add(int16_t value, $name_read int16_t *coef, int32_t *sum$own)
+{
     int j;
-{2}
-}}
+$body
+}
 """
 # The lines that turn a point into codes: its size, and sums over its coordinates t from the centre.
 _POINT = """\
@@ -730,50 +726,45 @@ uint8_t low{k}[{q}];
 float scaled{k}[{q}];
 float step{k} = 1e-30f;
 for (j = 0; j < {q}; j++) {{
-    const float t = {x}[j] - {name}_centre{k}[j];
-    scaled{k}[j] = t * {name}_scale{k}[j];
+    const float t = {x}[j] - $name_centre{k}[j];
+    scaled{k}[j] = t * $name_scale{k}[j];
     if (fabsf(scaled{k}[j]) > step{k})
         step{k} = fabsf(scaled{k}[j]);
 {added}}}
-{name}_codes(scaled{k}, {parts}.0f / step{k}, high{k}, low{k}, {q});
+$name_codes(scaled{k}, {parts}.0f / step{k}, high{k}, low{k}, {q});
 step{k} /= {limit}.0f;
 """
 # The name and the terms of the sum that an input of the kernel needs.
-_SUMS = {"sqdist": ("square", "t * t"), "dot": ("along", "t * {name}_centre{k}[j]")}
+_SUMS = {"sqdist": ("square", "t * t"), "dot": ("along", "t * $name_centre{k}[j]")}
 
 
 class _QuantisedSource(_Source):
-    """The C source of a Quantised model with codes of vectors; a class for each type of codes has its functions."""
+    """The C source of a model with codes of vectors; a class for each type of codes has its functions."""
 
+    _start = "sum[j] = 0;"
+    _end = "out[j] = sum[j] * $name_coef_scale[j] + $name_intercept[j];"
+    _forms = _FORMS | {"Exp": "$name_exp({})"}
     _functions = ""
 
-    def __init__(self, model: Quantised, prefix: str) -> None:
-        super().__init__(model.exported, prefix)
-        self._model = model
-        self._codes = list(model.vectors.values())
-        self._table_of = f"{prefix}_table"
-        self._read = f"{prefix}_read"
-        self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
+    def __init__(self, stored: Quantised, prefix: str) -> None:
+        super().__init__(stored, prefix)
+        self._codes = list(stored.vectors.values())
+        self._names |= {"table": f"{prefix}_table", "read": f"{prefix}_read"}
 
     def _includes(self):
         used = {
             each.operation for term in self._exported.terms for each in ordered(term.expression)
         }
+        added = self._added(f"(int32_t)value * coef[j] / {self._stored.divisor}")
+        self._names |= {
+            "own": "" if self._exported.counts is None else ", int own",
+            "body": "\n".join(_indented(added)),
+        }
         parts = [_MEMORY, *([_EXP] if "Exp" in used else []), self._functions]
-        own = "" if self._exported.counts is None else ", int own"
-        added = self._added(f"(int32_t)value * coef[j] / {self._model.divisor}")
-        body = "\n".join(f"    {line}" for line in added)
-        parts = [part.format(self._prefix, own, body) for part in parts]
         return ["#include <math.h>", "#include <stdint.h>", "", *parts]
 
     def _coefficients(self):
-        return {"coef": self._model.coef_codes, "coef_scale": self._model.coef_scale}
-
-    def _start(self):
-        return "sum[j] = 0;"
-
-    def _end(self, total="sum[j]"):
-        return f"out[j] = {total} * {self._prefix}_coef_scale[j] + {self._prefix}_intercept[j];"
+        return {"coef": self._stored.coef_codes, "coef_scale": self._stored.coef_scale}
 
 
 class _HalvesSource(_QuantisedSource):
@@ -786,13 +777,14 @@ class _HalvesSource(_QuantisedSource):
         return {"points": self._codes[k].codes.view("uint16"), "centre": self._codes[k].centre}
 
     def _coordinate(self, k):
-        return "uint16_t", f"{self._prefix}_centre{k}[j] + {self._prefix}_half(z{k}[j])"
+        return "uint16_t", f"$name_centre{k}[j] + $name_half(z{k}[j])"
 
 
 class _BytesSource(_QuantisedSource):
     """The C source of a model with vectors in 8 bits, whose products are sums of integers."""
 
     _sum = "int32_t"
+    _end = "out[j] = (float)sum[j] * largest * $name_coef_scale[j] + $name_intercept[j];"
     _functions = _BYTES
 
     def _vectors(self, k, view):
@@ -804,7 +796,6 @@ class _BytesSource(_QuantisedSource):
         return tables
 
     def _summed(self, terms):
-        name = self._prefix
         n, width = self._exported.coef.shape
         lines = [f"float values[{n}];", "float largest = 1e-30f;"]
         for term, inner, value in terms:
@@ -816,26 +807,19 @@ class _BytesSource(_QuantisedSource):
             ]
             lines += _loop("i", term.last - term.first, *inner, *kept)
         lines += [
-            *_loop("j", self._m, self._start()),
+            *_loop("j", "$m", self._start),
             f"const float inverse = {VALUE * PARTS}.0f / largest;",
         ]
         own = "" if self._exported.counts is None else ", own"
-        added = (
-            f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {width} * i, sum{own});"
-        )
-        lines += [*self._over_vectors(n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
-        return [*lines, *_loop("j", self._m, self._end("(float)sum[j] * largest"))]
+        added = f"$name_add($name_code(values[i] * inverse), $name_coef + {width} * i, sum{own});"
+        lines += [*self._over_vectors(n, added), f"largest *= {self._stored.divisor / VALUE!r}f;"]
+        return [*lines, *_loop("j", "$m", self._end)]
 
     def _before(self, k, view):
         lines = super()._before(k, view)
         if not view.inputs & {"dot", "sqdist"}:
             return lines
-        names = {
-            "k": k,
-            "name": self._prefix,
-            "x": self._mapped(k, view),
-            "q": view.points.shape[1],
-        }
+        names = {"k": k, "x": self._mapped(k, view), "q": view.points.shape[1]}
         limit = self._codes[k].limit
         used = [_SUMS[each] for each in ("sqdist", "dot") if each in view.inputs]
         added = "".join(f"    {name}{{k}} += {term};\n" for name, term in used).format(**names)
@@ -845,14 +829,13 @@ class _BytesSource(_QuantisedSource):
         return lines + source.splitlines()
 
     def _pair(self, k, view):
-        name = self._prefix
         values = {
-            "dot": f"step{k} * whole{k} + along{k} + {name}_shift{k}[i]",
-            "sqdist": f"fmaxf(square{k} + {name}_norm{k}[i] - twice{k} * whole{k}, 0)",
-            "sqnorm_z": f"{name}_sqnorm_z{k}[i]",
+            "dot": f"step{k} * whole{k} + along{k} + $name_shift{k}[i]",
+            "sqdist": f"fmaxf(square{k} + $name_norm{k}[i] - twice{k} * whole{k}, 0)",
+            "sqnorm_z": f"$name_sqnorm_z{k}[i]",
         }
         q = view.points.shape[1]
-        whole = f"const float whole{k} = (float){name}_product(high{k}, low{k}, {name}_points{k} + {q} * i, {q});"
+        whole = f"const float whole{k} = (float)$name_product(high{k}, low{k}, $name_points{k} + {q} * i, {q});"
         lines = [whole] if view.inputs & {"dot", "sqdist"} else []
         return lines + [
             f"const float {each}{k} = {text};"
