@@ -10,7 +10,6 @@ import numpy as np
 from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
 from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
-from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.base import storable_kernel
 from mercer.kernels.structured import Joined, Paired, ends_of
@@ -129,9 +128,10 @@ class GlobalAlignment(Paired):
         return 8 * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
 
     def _filler(self, X, Z):
+        from mercer.kernels.alignment import fill_alignments
+
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
-        fill = alignment_filler()
-        return lambda rows, columns, block: fill(
+        return lambda rows, columns, block: fill_alignments(
             (X.columns, X.ends), (Z.columns, Z.ends), rows.start, columns.start, *numbers, block
         )
 
