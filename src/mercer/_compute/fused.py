@@ -19,13 +19,10 @@ class CompiledTile(Tile):
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
         K = loops.tile(formula(kernel, "radial", self.X, self.Z), order)
-        if self.offset is not None and self.X is not self.Z:
-            # the loop does not know which points of Z are rows of X
-            rows = self.xp.arange(len(K))
-            K[rows, rows + self.offset] = evaluate_profile(
-                kernel, self.xp.zeros(1, dtype=K.dtype), order
-            )
-        return K
+        if self.offset is None or self.X is self.Z:
+            return K
+        # the loop does not know which points of Z are rows of X
+        return self.fill_diagonal(K, evaluate_profile(kernel, np.zeros(1, K.dtype), order))
 
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""

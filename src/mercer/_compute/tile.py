@@ -19,7 +19,7 @@ from mercer._compute.costs import BLOCK, CLOSE_PAIRS
 from mercer._compute.distances import close_share
 from mercer._compute.memory import blocks, cut
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
+from mercer._compute.points import Points, dense, take_points, without_empty_columns
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
@@ -62,22 +62,23 @@ class Tile:
     @cached_property
     def sqdist(self) -> Array:
         """Squared distances |x - z|^2 (n, m), at least 0, exactly 0 between a point and itself."""
-        if self.X.sparse or self.Z.sparse:
-            return self._sparse_sqdist()
         xp = self.xp
-        centre = self.Z.centre
+        sparse = self.X.sparse or self.Z.sparse
+        centre = None if self.X.sparse else self.Z.centre
         # sums of norms first: they are symmetric to the last bit, and sqnorms refuses an overflow
         size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
         s = _products(*self.centred)
         s *= -2
         s += size
         s = np.maximum(s, 0, out=s) if xp is NUMPY else xp.clip(s, 0)
-        size *= close_share(xp.finfo(s.dtype))
+        # a larger share of sparse rows, which are not centred
+        size *= 1e-3 if sparse else close_share(xp.finfo(s.dtype))
         # that of a point and itself is known
         close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):
             if (
                 xp is NUMPY
+                and not sparse
                 and s.dtype == np.float32
                 and np.count_nonzero(close) > CLOSE_PAIRS * s.size
             ):
@@ -85,9 +86,8 @@ class Tile:
             # rows minus the centre may have fewer digits
             X = self.X.container
             Z = self.Z.container
-            for i, j in _parts(*xp.nonzero(close), X.shape[1]):
-                difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
-                put_values(s, i, j, xp.sum(difference * difference, axis=1))
+            for i, j in _parts(*xp.nonzero(close), max(_stored(X), _stored(Z))):
+                put_values(s, i, j, _squared_differences(take_points(X, i), take_points(Z, j)))
         return self.fill_diagonal(s, 0.0)
 
     def _wide_sqdist(self):
@@ -101,18 +101,6 @@ class Tile:
             rows = self.xp.arange(values.shape[0], device=array_api_compat.device(values))
             put_values(values, rows, rows + self.offset, own)
         return values
-
-    def _sparse_sqdist(self):
-        X = self.X.container
-        Z = self.Z.container
-        size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
-        s = np.maximum(size - 2 * _products(X, Z), 0)
-        # more than `close_share`, because sparse rows are not centred
-        size *= 1e-3
-        close = np.nonzero(s < self.fill_diagonal(size, 0.0))
-        for i, j in _parts(*close, max(_stored(X), _stored(Z))):
-            s[i, j] = _squared_differences(X[i], Z[j])
-        return self.fill_diagonal(s, 0.0)
 
     def radial(self, kernel: object, order: int = 0) -> Array:
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
@@ -232,4 +220,8 @@ def _squared_differences(X, Z):
     if sp.issparse(X) and sp.issparse(Z):
         # a dense copy of rows with many columns may not fit into memory
         return np.asarray((X - Z).power(2).sum(axis=1)).ravel()
-    return sum_squares(dense(X) - dense(Z))
+    if sp.issparse(X) or sp.issparse(Z):
+        X = dense(X)
+        Z = dense(Z)
+    difference = X - Z
+    return namespace_of(X).sum(difference * difference, axis=1)
