@@ -32,11 +32,12 @@ from mercer.linalg.lanczos import smallest
 from mercer.linalg.operators import (
     INACCURATE,
     NOISE,
-    Centred,
     InnerProducts,
     Operator,
+    Projected,
     Weighted,
     epsilon,
+    without,
 )
 
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
@@ -216,11 +217,14 @@ def eigenpairs(
     inner = inner_products(phi, wanted.n, memory) if inner is None else inner
     norm = float(np.max(as_float64(inner.diagonal())))
     operator = inner
-    if centre:
-        operator = Centred(inner, None if weights is None else weights / weights.sum())
     if root is not None:
         operator = Weighted(operator, root[:, 0])
         norm *= float(weights.max())
+    # repetitions of one number
+    constant = np.ones((m, 1)) if root is None else root
+    constant = constant / np.linalg.norm(constant)
+    if centre:
+        operator = Projected(operator, constant)
     pairs = positive_eigenpairs(
         operator,
         replace(wanted, message=message),
@@ -240,8 +244,7 @@ def eigenpairs(
     vectors = pairs.vectors.astype(inner.dtype)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
-        rest = vectors.mean(axis=0) if root is None else root * (root.T @ vectors / weights.sum())
-        vectors = vectors - rest.astype(vectors.dtype)
+        vectors = without(constant.astype(vectors.dtype), vectors)
     if root is not None:
         # those of repeated vectors
         vectors = vectors * eigh.signs(vectors / root)

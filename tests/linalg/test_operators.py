@@ -5,8 +5,8 @@ import pytest
 
 import mercer as mc
 from mercer.linalg.operators import (
-    Centred,
     InnerProducts,
+    Projected,
     Shifted,
     Weighted,
     centred,
@@ -20,6 +20,7 @@ KERNEL = mc.Gaussian(0.4)
 K, PHI = KERNEL(X), mc.features(KERNEL, X)
 COEF = rng.standard_normal((30, 20))
 H, UNIFORM = np.eye(30) - W, np.eye(30) - 1 / 30
+CONSTANT, ROOT = np.full((30, 1), 30**-0.5), np.sqrt(W)[:, None]
 CASES = {
     "features": (InnerProducts(PHI), K),
     "combinations": (InnerProducts(PHI @ COEF), COEF.T @ K @ COEF),
@@ -29,10 +30,13 @@ CASES = {
         np.diag(2 + SCALE[:20]) @ COEF.T @ K @ COEF @ np.diag(2 + SCALE[:20]),
     ),
     "stored": (InnerProducts(PHI).stored(), K),
-    "centred stored": (Centred(InnerProducts(PHI).stored()), UNIFORM @ K @ UNIFORM),
-    "centred": (Centred(InnerProducts(PHI)), UNIFORM @ K @ UNIFORM),
-    "centred with weights": (Centred(InnerProducts(PHI), W), H @ K @ H.T),
-    "centred Gram": (Centred(mc.Gram(KERNEL, X)), UNIFORM @ K @ UNIFORM),
+    "centred stored": (Projected(InnerProducts(PHI).stored(), CONSTANT), UNIFORM @ K @ UNIFORM),
+    "centred": (Projected(InnerProducts(PHI), CONSTANT), UNIFORM @ K @ UNIFORM),
+    "centred with weights": (
+        Projected(Weighted(InnerProducts(PHI), ROOT[:, 0]), ROOT),
+        ROOT * (H @ K @ H.T) * ROOT.T,
+    ),
+    "centred Gram": (Projected(mc.Gram(KERNEL, X), CONSTANT), UNIFORM @ K @ UNIFORM),
 }
 
 
@@ -52,7 +56,7 @@ def test_every_part_of_the_protocol_gives_the_same_matrix(name):
     np.testing.assert_allclose(operator[rows, :5], expected[rows, :5], atol=1e-14 * scale)
 
 
-@pytest.mark.parametrize("name", ["features", "combinations", "centred"])
+@pytest.mark.parametrize("name", ["features", "combinations", "centred", "centred with weights"])
 def test_stored_matrices_are_symmetric_to_the_last_bit(name):
     M = CASES[name][0].dense()
     np.testing.assert_array_equal(M, M.T)
@@ -61,8 +65,8 @@ def test_stored_matrices_are_symmetric_to_the_last_bit(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_centred_product_is_summed_in_float64(dtype):
     G = mc.Gram(KERNEL, X.astype(dtype))
-    product = Centred(G) @ rng.standard_normal((30, 4))
-    assert Centred(G).dtype == dtype
+    product = Projected(G, CONSTANT) @ rng.standard_normal((30, 4))
+    assert Projected(G, CONSTANT).dtype == dtype
     assert product.dtype == np.float64
     np.testing.assert_allclose(product.sum(axis=0), 0, atol=1e-13)
 
@@ -76,14 +80,16 @@ def test_centring_costs_one_product_with_a_block_of_equal_width():
             return K @ V
 
     operator = Counted()
-    Centred(operator) @ np.ones((30, 4))
-    Centred(operator, W) @ np.ones((30, 4))
+    Projected(operator, CONSTANT) @ np.ones((30, 4))
+    Projected(operator, ROOT) @ np.ones((30, 4))
     assert operator.widths == [(30, 4), (30, 4)]
 
 
-def test_means_are_the_products_with_the_mean():
-    np.testing.assert_allclose(CASES["centred"][0].means, K.mean(axis=0), atol=1e-14)
-    np.testing.assert_allclose(CASES["centred with weights"][0].means, K @ W, atol=1e-14)
+def test_the_image_holds_the_products_with_the_mean():
+    image = CASES["centred"][0].image[:, 0]
+    np.testing.assert_allclose(image / 30**0.5, K.mean(axis=0), atol=1e-14)
+    image = CASES["centred with weights"][0].image[:, 0]
+    np.testing.assert_allclose(image, ROOT[:, 0] * (K @ W), atol=1e-14)
 
 
 def test_shifted_and_negated_operators_are_sums_and_opposites():
@@ -113,7 +119,7 @@ def test_the_matrix_of_a_precomputed_kernel_is_left_alone():
     given = K.copy()
     operator = InnerProducts(mc.features(mc.Precomputed().resolve(given), np.arange(30)))
     Weighted(operator, SCALE).dense()
-    Centred(operator).dense()
+    Projected(operator, CONSTANT).dense()
     np.testing.assert_array_equal(given, K)
 
 

@@ -1,4 +1,4 @@
-"""Lazy symmetric operators: inner products of vectors; weighted, centred and shifted operators.
+"""Lazy symmetric operators: inner products of vectors; weighted, projected and shifted operators.
 
 Operators have this protocol; so has a ``Gram`` of one set of points, whose matrix is in the type of the points.
 
@@ -23,6 +23,7 @@ import numpy as np
 from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
+from mercer._compute.loops import mirror
 from mercer._compute.memory import cut, parse_memory, require_memory
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
@@ -186,76 +187,28 @@ class Weighted(_Derived):
         return M
 
 
-class Centred(_Derived):
-    """The operator H A H' with H = I - 1 w': inner products about the mean with weights w.
-
-    A product centres the block before and after one product of A, with sums in float64. The weights have sum 1 and
-    are all 1 / n when left out.
-    """
-
-    def __init__(self, operator: Operator, weights: Array | None = None) -> None:
-        super().__init__(operator)
-        self._weights = weights
-
-    @cached_property
-    def means(self) -> Array:
-        """The products with the weights, <psi_i, mean> (n,)."""
-        n = self.shape[0]
-        weights = np.full(n, 1 / n) if self._weights is None else self._weights
-        return as_float64(self._operator @ weights[:, None])[:, 0]
-
-    @property
-    def _square(self):
-        """The squared norm of the mean."""
-        return float(self.means.mean() if self._weights is None else self._weights @ self.means)
-
-    def __matmul__(self, V: Array) -> Array:
-        w = self._weights
-        V = as_float64(V)
-        V = V - (V.mean(axis=0) if w is None else w[:, None] * V.sum(axis=0))
-        product = as_float64(self._operator @ V)
-        return product - (product.mean(axis=0) if w is None else w @ product)
-
-    def diagonal(self) -> Array:
-        """Return the squared distances to the mean (n,)."""
-        return _squares(self._operator, 2 * self.means - self._square)
-
-    def _block(self, rows, columns):
-        return (
-            self._operator[rows, columns]
-            - self.means[rows, None]
-            - self.means[columns]
-            + self._square
-        )
-
-    def dense(self) -> Array:
-        """Return the matrix in float64."""
-        if self._weights is None:
-            return _centre(self._operator.dense())
-        # a product takes tiles, before there is a matrix
-        means = self.means
-        square = self._square
-        M = self._operator.dense()
-        M -= means[:, None]
-        M -= means - square
-        return M
-
-
 class Projected(_Derived):
-    """The operator H A H, H = I - Q Q', for orthonormal columns Q (n, q) of numbers."""
+    """The operator H A H, H = I - Q Q', for orthonormal columns Q (n, q) of numbers.
+
+    For the unit vector of roots of weights and `Weighted` inner products these are those about the weighted mean.
+    """
 
     def __init__(self, operator: Operator, Q: Array) -> None:
         super().__init__(operator)
         self._Q: Array = Q
 
     @cached_property
-    def _T(self):
-        return self._half(self._operator)
+    def image(self) -> Array:
+        """The product A Q (n, q)."""
+        return as_float64(self._operator @ self._Q)
 
-    def _half(self, A):
+    @cached_property
+    def _T(self):
+        return self._half(self.image)
+
+    def _half(self, image):
         """Return the columns T (n, q) with H A H = A - T Q' - Q T'."""
-        AQ = as_float64(A @ self._Q)
-        return AQ - self._Q @ (self._Q.T @ AQ) / 2
+        return image - self._Q @ (self._Q.T @ image) / 2
 
     def __matmul__(self, V: Array) -> Array:
         return without(self._Q, as_float64(self._operator @ without(self._Q, V)))
@@ -272,8 +225,10 @@ class Projected(_Derived):
         """Return the matrix in float64, symmetric to the last bit."""
         M = self._operator.dense()
         # its values are computed once, and in float64
-        outer = self._half(M) @ self._Q.T
-        M -= outer + outer.T
+        T = self._half(M @ self._Q)
+        for rows in _strips(M):
+            M[rows] -= T[rows] @ self._Q.T + self._Q[rows] @ T.T
+        mirror(M, 0, len(M))
         return M
 
 
@@ -303,17 +258,18 @@ def centred(K: Array) -> Array:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return _centre(np.array(K, np.float64))
-
-
-def _centre(K):
-    """Return H K H in place of a symmetric array."""
+    K = np.array(K, np.float64)
     # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
     means = K.mean(axis=0)
     means = means - means.mean() / 2
-    for rows in cut(len(K), max(1, TILE // (8 * len(K)))):
+    for rows in _strips(K):
         K[rows] -= means[rows, None] + means
     return K
+
+
+def _strips(K):
+    """Return slices of the rows of a matrix, which are read again at once."""
+    return cut(len(K), max(1, TILE // (8 * len(K))))
 
 
 def _squares(operator, rest):

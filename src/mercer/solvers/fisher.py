@@ -32,10 +32,11 @@ from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import (
     INACCURATE,
     ROUNDINGS,
-    Centred,
     InnerProducts,
+    Projected,
     Weighted,
     in_float64,
+    without,
 )
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
@@ -92,12 +93,12 @@ def discriminants(
     contrasts = _contrasts(sizes) / np.sqrt(sizes)[:, None]
     # a small mu multiplies the rounding of float32 values
     exact = in_float64(phi)
-    inner = Centred(InnerProducts(exact, memory), weights / total)
+    unit = root / np.sqrt(total)
+    inner = Projected(Weighted(InnerProducts(exact, memory), root[:, 0]), unit)
     targets = root * contrasts[classes]
-    weighted = Weighted(inner, root[:, 0])
     name = MatrixName(phi.kernel)
-    solved = solve(weighted, targets, mu, name=name, memory=memory, random_state=random_state)
-    noise = _noise(exact, weights, weighted, mu)
+    solved = solve(inner, targets, mu, name=name, memory=memory, random_state=random_state)
+    noise = _noise(exact, weights, inner, mu)
     # rounding mu leaves out memberships outside of the range of K, which are scatter within
     outside = targets - solved.fitted
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
@@ -108,13 +109,13 @@ def discriminants(
     V = V * np.sqrt(total / (within * between))
     means = contrasts @ (V * between)
     sign = np.where(means[-1] < 0, -1, 1)
-    A = root * (solved.coef @ (sign * V))
-    # combinations of centred features: the sum is 0 up to rounding, which this removes
-    A -= weights[:, None] * (A.sum(axis=0) / total)
+    # combinations of centred features: the part along the weights is 0 up to rounding, which this removes
+    coef = without(unit, solved.coef @ (sign * V))
     dtype = InnerProducts(phi).dtype
-    intercept = (-inner.means @ A).astype(dtype)
+    intercept = (-inner.image[:, 0] @ coef / np.sqrt(total)).astype(dtype)
     means = (sign * means).astype(dtype)
-    return Discriminants(phi @ A.astype(dtype), intercept, between / within, means, solved.residual)
+    psi = phi @ (root * coef).astype(dtype)
+    return Discriminants(psi, intercept, between / within, means, solved.residual)
 
 
 def restricted(
