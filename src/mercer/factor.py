@@ -292,7 +292,7 @@ def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
         return
     least = smallest(operator, random_state=random_state).value
     if least < -floor:
-        share = least / largest if largest > 0 else -np.inf
+        share = least / largest if largest > floor else -np.inf
         warn(
             f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {share:.3g}; "
             "negative eigenvalues are not used."
