@@ -32,12 +32,12 @@ from mercer.linalg.lanczos import smallest
 from mercer.linalg.operators import (
     INACCURATE,
     NOISE,
+    Centred,
     InnerProducts,
     Operator,
     Projected,
     Weighted,
     epsilon,
-    without,
 )
 
 # Time of a product of a stored matrix with few columns, against that of as many operations of a square product.
@@ -207,6 +207,7 @@ def eigenpairs(
     """
     m = len(phi)
     root = None if weights is None else np.sqrt(weights)[:, None]
+    unit = None if root is None else root / np.linalg.norm(root)
 
     def message():
         return (
@@ -220,11 +221,8 @@ def eigenpairs(
     if root is not None:
         operator = Weighted(operator, root[:, 0])
         norm *= float(weights.max())
-    # repetitions of one number
-    constant = np.ones((m, 1)) if root is None else root
-    constant = constant / np.linalg.norm(constant)
     if centre:
-        operator = Projected(operator, constant)
+        operator = Centred(operator) if root is None else Projected(operator, unit)
     pairs = positive_eigenpairs(
         operator,
         replace(wanted, message=message),
@@ -244,7 +242,8 @@ def eigenpairs(
     vectors = pairs.vectors.astype(inner.dtype)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
-        vectors = without(constant.astype(vectors.dtype), vectors)
+        rest = vectors.mean(axis=0) if root is None else unit * (unit.T @ vectors)
+        vectors = vectors - rest.astype(vectors.dtype)
     if root is not None:
         # those of repeated vectors
         vectors = vectors * eigh.signs(vectors / root)

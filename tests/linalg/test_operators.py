@@ -5,6 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.linalg.operators import (
+    Centred,
     InnerProducts,
     Projected,
     Shifted,
@@ -20,7 +21,7 @@ KERNEL = mc.Gaussian(0.4)
 K, PHI = KERNEL(X), mc.features(KERNEL, X)
 COEF = rng.standard_normal((30, 20))
 H, UNIFORM = np.eye(30) - W, np.eye(30) - 1 / 30
-CONSTANT, ROOT = np.full((30, 1), 30**-0.5), np.sqrt(W)[:, None]
+ROOT = np.sqrt(W)[:, None]
 CASES = {
     "features": (InnerProducts(PHI), K),
     "combinations": (InnerProducts(PHI @ COEF), COEF.T @ K @ COEF),
@@ -30,13 +31,13 @@ CASES = {
         np.diag(2 + SCALE[:20]) @ COEF.T @ K @ COEF @ np.diag(2 + SCALE[:20]),
     ),
     "stored": (InnerProducts(PHI).stored(), K),
-    "centred stored": (Projected(InnerProducts(PHI).stored(), CONSTANT), UNIFORM @ K @ UNIFORM),
-    "centred": (Projected(InnerProducts(PHI), CONSTANT), UNIFORM @ K @ UNIFORM),
+    "centred stored": (Centred(InnerProducts(PHI).stored()), UNIFORM @ K @ UNIFORM),
+    "centred": (Centred(InnerProducts(PHI)), UNIFORM @ K @ UNIFORM),
     "centred with weights": (
         Projected(Weighted(InnerProducts(PHI), ROOT[:, 0]), ROOT),
         ROOT * (H @ K @ H.T) * ROOT.T,
     ),
-    "centred Gram": (Projected(mc.Gram(KERNEL, X), CONSTANT), UNIFORM @ K @ UNIFORM),
+    "centred Gram": (Centred(mc.Gram(KERNEL, X)), UNIFORM @ K @ UNIFORM),
 }
 
 
@@ -65,8 +66,8 @@ def test_stored_matrices_are_symmetric_to_the_last_bit(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_centred_product_is_summed_in_float64(dtype):
     G = mc.Gram(KERNEL, X.astype(dtype))
-    product = Projected(G, CONSTANT) @ rng.standard_normal((30, 4))
-    assert Projected(G, CONSTANT).dtype == dtype
+    product = Centred(G) @ rng.standard_normal((30, 4))
+    assert Centred(G).dtype == dtype
     assert product.dtype == np.float64
     np.testing.assert_allclose(product.sum(axis=0), 0, atol=1e-13)
 
@@ -80,7 +81,7 @@ def test_centring_costs_one_product_with_a_block_of_equal_width():
             return K @ V
 
     operator = Counted()
-    Projected(operator, CONSTANT) @ np.ones((30, 4))
+    Centred(operator) @ np.ones((30, 4))
     Projected(operator, ROOT) @ np.ones((30, 4))
     assert operator.widths == [(30, 4), (30, 4)]
 
@@ -119,7 +120,7 @@ def test_the_matrix_of_a_precomputed_kernel_is_left_alone():
     given = K.copy()
     operator = InnerProducts(mc.features(mc.Precomputed().resolve(given), np.arange(30)))
     Weighted(operator, SCALE).dense()
-    Projected(operator, CONSTANT).dense()
+    Centred(operator).dense()
     np.testing.assert_array_equal(given, K)
 
 

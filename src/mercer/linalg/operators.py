@@ -232,6 +232,19 @@ class Projected(_Derived):
         return M
 
 
+class Centred(Projected):
+    """The operator H A H with H = I - 11'/n: inner products about the mean."""
+
+    def __init__(self, operator: Operator) -> None:
+        n = operator.shape[0]
+        super().__init__(operator, np.full((n, 1), n**-0.5))
+
+    def dense(self) -> Array:
+        """Return the matrix in float64, symmetric to the last bit."""
+        # means have the last digit of each value, which a product with a rounded unit vector loses
+        return _centre(self._operator.dense())
+
+
 def without(Q: Array | None, V: Array) -> Array:
     """Return the part of columns (n, p) that is orthogonal to orthonormal columns Q (n, q), all for None."""
     return V if Q is None else V - Q @ (Q.T @ V)
@@ -258,7 +271,11 @@ def centred(K: Array) -> Array:
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    K = np.array(K, np.float64)
+    return _centre(np.array(K, np.float64))
+
+
+def _centre(K):
+    """Return H K H in place of a symmetric array."""
     # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
     means = K.mean(axis=0)
     means = means - means.mean() / 2
