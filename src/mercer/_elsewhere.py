@@ -239,44 +239,39 @@ def refuse_call(
         values = values[1:]
     name = function.__name__
     label = name
-    if "self" in inspect.signature(function).parameters:
+    path = _public(function)
+    is_class = isinstance(function, type)
+    parameters = inspect.signature(function.__init__ if is_class else function).parameters
+    signature = inspect.Signature(
+        [each.replace(annotation=each.empty) for each in parameters.values() if each.name != "self"]
+    )
+    if "self" in parameters and not is_class:
         if not (values and hasattr(type(values[0]), name)):
             raise TypeError(
                 f"{name} is called on the class; make an object of it first, as in Class().{name}(...)."
             ) from None
-        function = function.__get__(values[0])
         label = f"{type(values[0]).__name__}.{name}"
+        path = name
         values = values[1:]
-    signature = inspect.signature(function)
-    if not (reason or _unbound(signature, values, params)):
-        return
-    kept, texts, remedies, lost, around = _repaired(function, params)
-    reason = reason or _unbound(signature, values, kept)
+    kept, texts, remedies, lost, around = _repaired(function, signature.parameters, params)
     given = dict(zip(signature.parameters, values, strict=False)) | kept
+    try:
+        signature.bind(*values, **kept)
+    except TypeError as error:
+        reason = reason or str(error)
+    if not (reason or remedies):
+        return
     fault = _fault(None if reason else function, given)
     found = [f"{', '.join(names)}; {remedy}" for remedy, names in remedies.items()]
     said = [f"{label} has no parameter {', nor '.join(found)}"] if found else []
     if reason:
-        plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-        said.append(f"{label} takes {inspect.Signature(plain)}: {reason}")
-        said.append(_first(_NOTES, _owners(function)))
-    said.append(fault)
-    text = "; ".join(filter(None, said))
+        said += [f"{label} takes {signature}: {reason}", _first(_NOTES, _owners(function))]
+    text = "; ".join(filter(None, [*said, fault]))
     if not (reason or fault):
-        path = name if inspect.ismethod(function) else _public(function)
         written = _written(signature.parameters, given, len(values), texts)
         without = f"without {' and '.join(lost)} " if lost else ""
         text += f": {without}write {around.format(f'{path}({written})')}"
     raise TypeError(f"{text}.") from None
-
-
-def _unbound(signature, values, params):
-    """Return why a call does not have the arguments of a signature; empty if it has."""
-    try:
-        signature.bind(*values, **params)
-    except TypeError as error:
-        return str(error)
-    return ""
 
 
 def _owners(function):
@@ -289,17 +284,19 @@ def _first(table, keys):
     return next((table[key] for key in keys if key in table), "")
 
 
-def _repaired(function, params):
-    """Return the arguments by name that a function or class has, and what to write for the others.
+def _repaired(function, known, params):
+    """Return the known arguments by name of a function or class, and what to write for the others.
 
     These are: arguments, texts of some, names for each remedy, names that are left out, and the form of calls around.
     """
     params = {
-        name: KERNELS.get(str(value).lower(), value) if "kernel" in name.lower() else value
+        name: KERNELS.get(shown(value).strip("'").lower(), value)
+        if "kernel" in name.lower()
+        else value
         for name, value in params.items()
     }
     kernel = _kernel(params.get("kernel", "rbf"))
-    known = dict(inspect.signature(function).parameters)
+    known = dict(known)
     if kernel is params.get("kernel"):
         # beside an object those of kernels given by name are not meant
         for name in {*sys.modules["mercer.kernels.shorthand"].PARAMETERS} - params.keys():
@@ -589,12 +586,11 @@ def explain_names(module: str) -> None:
     names = vars(sys.modules[module])
     names.setdefault("__getattr__", functools.partial(refuse_name, module))
     for name in names["__all__"]:
-        function = names.get(name)
-        if inspect.isfunction(function) and not hasattr(function, "__wrapped__"):
+        if inspect.isfunction(names.get(name)):
             # pickle looks there, and other modules may list the function too
-            home = vars(sys.modules[function.__module__])
-            if home[name] is function:
-                home[name] = explained(function)
+            home = vars(sys.modules[names[name].__module__])
+            if not hasattr(home[name], "__wrapped__"):
+                home[name] = explained(home[name])
             names[name] = home[name]
 
 
@@ -645,12 +641,8 @@ def use_of(name: str, module: str) -> str | None:
 
 
 def _found(name, uses):
-    """Return the use of a name that is spelled as one of several, or nearly so; None if there is none."""
-    same = {}
-    for spelled in (_plain, _folded):
-        same = {spelled(each): use for each, use in reversed(uses.items())}
-        if spelled(name) in same:
-            return same[spelled(name)]
+    """Return the use of the first name with the nearest spelling; None if none is near."""
+    same = {_folded(each): use for each, use in reversed(uses.items())}
     near = difflib.get_close_matches(_folded(name), same, 1, 0.75)
     return same[near[0]] if near else None
 
@@ -708,9 +700,7 @@ def _attributes(cls):
 
 def _in_sklearn(name):
     """Return the path of a public name of scikit-learn, or what has the use of names that begin so, or None."""
-    if name in sklearn.__all__:
-        return f"sklearn.{name}"
-    for path in [f"sklearn.{each}" for each in sklearn.__all__]:
+    for path in ["sklearn", *(f"sklearn.{each}" for each in sklearn.__all__)]:
         if find_spec(path) and name in getattr(import_module(path), "__all__", ()):
             return f"{path}.{name}"
     return next((use for begun, use in _BEGINNINGS.items() if re.match(begun, name)), None)

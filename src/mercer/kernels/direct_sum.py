@@ -170,7 +170,3 @@ def _listed(kernel):
 
 def _sum(values):
     return functools.reduce(operator.add, values)
-
-
-# early versions of Python 3.11 take the signature of a class from itself, or from the constructor of Kernel
-DirectSum.__init__ = _Listed.__init__
