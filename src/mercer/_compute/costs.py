@@ -190,7 +190,7 @@ FLOAT64_POINTS = 256
 FLOAT64_VARIABLES = 64
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18
-# Kernel values of a tile of rows of a sum of kernels: factors and result stay in cache.
+# Kernel values of a tile of kernel rows: factors and result stay in cache.
 ROWS_TILE = 1 << 16
 # Kernel values of a tile of a product of rows that no matrix product computes, for the same reason.
 ROWS_PRODUCT = 1 << 20

@@ -250,7 +250,7 @@ class Plan:
         if self._wide:
             return X * X.dtype.type(-2)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
-        return _bordered(X, norms, place) if self.radial else X
+        return bordered(X, norms, place) if self.radial else X
 
     def values(self, left, rows, j, block, start=0, stop=None):
         """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on.
@@ -308,7 +308,7 @@ def _norms(X, Z):
     return (right if X is Z else sum_squares(X).astype(X.dtype)), right
 
 
-def _bordered(X, norms, place):
+def bordered(X, norms, place):
     """Return rows [x, |x|^2, 1], or [-2 x, 1, |x|^2] for place 1."""
     n, d = X.shape
     out = np.empty((n, d + 2), X.dtype)

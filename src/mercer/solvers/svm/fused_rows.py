@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -248,7 +249,7 @@ class ScalarRows(Rows):
 
 
 class FusedRows(ScalarRows):
-    """Kernel rows of dense points: tiles of `loops`."""
+    """Kernel rows of dense points: products of two factors of their squared distances or inner products."""
 
     in_call = True
 
@@ -274,75 +275,47 @@ class FusedRows(ScalarRows):
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
-        right = self._taken(J)
-        return self._columns_of_term(right) if self._plain else self._columns_of_sum(right)
-
-    def _columns_of_sum(self, right):
-        """Return the function of ``columns`` for several terms, which share their products."""
-        Z, others = right
+        right = self._factor(J, 1)
         finish = self._finisher()
 
         def write(R, out):
-            left, norms = self._taken(R)
+            left = self._factor(R, 0)
             step = min(len(R), ROWS_TILE // COLUMNS)
-            strips = cut(len(R), step)
             # of few rows wider tiles, or Python takes longer than the product
-            tiles = cut(len(Z), ROWS_TILE // step)
+            tiles = list(itertools.product(cut(len(R), step), cut(len(J), ROWS_TILE // step)))
 
             def fill(task):
-                tile = tiles[task]
-                for own in strips:
-                    block = self._scalars((left[own], norms[own]), (Z[tile], others[tile]))
-                    with np.errstate(all="ignore"):
-                        finish(block)
-                    out[own, tile] = block
-
-            run(fill, len(tiles), len(R) * len(Z) * self.width)
-
-        return write
-
-    def _columns_of_term(self, right):
-        """Return the function of ``columns`` for one term."""
-        (term,) = self._form.terms
-        # tiles of the points J in the form that products take
-        keep = Points(right[0]).memo
-        tiles = cut(len(right[0]), COLUMNS)
-
-        def write_some(R, out):
-            everything = slice(0, len(R))
-            plan = loops.Plan(self._formula(term, self._taken(R), right), keep=keep)
-            left = plan.left(everything)
-
-            def fill(j):
-                tile = tiles[j]
-                block = np.empty((len(R), tile.stop - tile.start), self.dtype)
+                rows, others = tiles[task]
+                block = self._scalars(left[rows], right[others])
                 with np.errstate(all="ignore"):
-                    plan.values(left, everything, j, block)
-                out[:, tile] = block
+                    finish(block)
+                out[rows, others] = block
 
-            run(fill, len(tiles), len(R) * len(right[0]) * self.width)
-
-        def write(R, out):
-            for rows in cut(len(R), COLUMNS):
-                write_some(R[rows], out[rows])
+            run(fill, len(tiles), len(R) * len(J) * self.width)
 
         return write
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
-        right = self._taken(J)
-        return lambda R: self._scalars(self._taken(R), right)
+        right = self._factor(J, 1)
+        return lambda R: self._scalars(self._factor(R, 0), right)
 
     def _scalars(self, left, right):
-        """Return the squared distances or inner products of points about the centre, given with their norms."""
-        (X, norms), (Z, others) = left, right
-        block = (self._scale * X) @ Z.T
-        if self._radial:
-            block += norms[:, None]
-            block += others
+        """Return the squared distances or inner products of points, given as left and right factors."""
+        block = left @ right.T
         if self._share:
+            # right factors hold -2 z
+            X = left[:, :-2].copy()
+            Z = right[:, :-2] / -2
+            norms = left[:, -2].copy()
+            others = right[:, -1].copy()
             loops.recompute_close(X, Z, norms, others, block, 0, self._share)
         return block
+
+    def _factor(self, J, side):
+        """Return some points about the centre as left factors (side 0) or right ones (1) of scalars."""
+        X, norms = self._taken(J)
+        return loops.bordered(X, norms, side) if self._radial else X
 
     def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
