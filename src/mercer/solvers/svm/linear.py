@@ -83,8 +83,6 @@ _SLOPES = 50
 # And that of a bias without a free variable, in those of one.
 _ADDED = 1e-9
 _FREED = 10.0
-# Share of coefficients up to which those that changed are summed alone.
-_CHANGED = 0.25
 # Operations of a solution for each entry of X, about: products with X repeat at once.
 _OPERATIONS = 200
 # Relative residual of conjugate gradients, and their most products.
@@ -267,11 +265,10 @@ class _State:
         part = _Round(self.dual, start / sigma, 1 / (ridge + np.full(len(start), 1 / sigma)))
         residual = self.dual.target - self.A @ self.u
         coef = part.coefficients(residual)
-        image = self.A.T @ coef
         for _ in range(_STEPS):
             check_cancelled()
             fixed = self._curved * self.u + self._sums
-            pull = fixed - image
+            pull = fixed - self.A.T @ coef
             change_of_residuals = float(np.abs(coef - start).max()) / sigma
             if (
                 self._is_exact(coef, pull, max(tol, min(1.0, change_of_residuals)))
@@ -292,9 +289,7 @@ class _State:
                 break
             self.u = self.u + step * change
             residual -= step * moved
-            before = coef
             coef = part.coefficients(residual)
-            image = self._updated(image, before, coef)
         self._place(self._with_sums(coef, part.free(coef)))
 
     def _is_exact(self, coef, pull, scale):
@@ -326,13 +321,6 @@ class _State:
             return _solve_in_variables(A, K, roots, E, pull)
         Z = sp.diags(roots) @ A if sp.issparse(A) else roots[:, None] * A
         return -cho_solve(_factor(dense(Z.T @ Z), E), pull)
-
-    def _updated(self, image, before, coef):
-        """Return A' coef from A' before, by the rows of the coefficients that changed."""
-        moved = np.flatnonzero(coef != before)
-        if len(moved) > _CHANGED * len(coef):
-            return self.A.T @ coef
-        return image + self.A[moved].T @ (coef[moved] - before[moved])
 
     def _with_sums(self, coef, free):
         """Return coefficients of the prescribed sums: the free ones share the difference, or all of them must."""
