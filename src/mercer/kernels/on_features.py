@@ -81,24 +81,24 @@ class OnFeatures(Composite):
 
     @finite
     def evaluate(self, tile: Tile) -> Array:
-        return evaluate_form(self.kernel, self._scalar(tile))
+        s = self.inner.evaluate(tile) if self._dot else _sqdist(self.inner, tile)
+        return evaluate_form(self.kernel, s)
 
     def diagonal(self, points: Points) -> Array:
         own = _squared_norms(self.inner, points)
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        s = self.inner.evaluate(tile) if self._dot else _unclipped(self.inner, tile)
-        slope = evaluate_form(self.kernel, s if self._dot else _clipped(tile, s), order=1)
+        xp = tile.xp
         if self._dot:
+            slope = evaluate_form(self.kernel, self.inner.evaluate(tile), order=1)
             return self.inner.gradient(tile, W * slope)
-        # an infinite slope at a kink counts as 0
-        Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
-        # negative squared distances of an indefinite inner kernel count as 0, around there too
-        Q = tile.xp.where(s >= 0, Q, tile.xp.zeros_like(Q))
-        return self.inner.diagonal_gradient(
-            tile.X, tile.xp.sum(Q, axis=1)
-        ) - 2 * self.inner.gradient(tile, Q)
+        s = _unclipped(self.inner, tile)
+        slope = evaluate_form(self.kernel, _clipped(tile, s), order=1)
+        # an infinite slope at a kink counts as 0, as do negative squared distances of an indefinite inner kernel
+        Q = W * xp.where(xp.isfinite(slope) & (s >= 0), slope, xp.zeros_like(slope))
+        own = self.inner.diagonal_gradient(tile.X, xp.sum(Q, axis=1))
+        return own - 2 * self.inner.gradient(tile, Q)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         own = _squared_norms(self.inner, points)
@@ -108,10 +108,6 @@ class OnFeatures(Composite):
     @property
     def _dot(self):
         return form_of(self.kernel) == "dot"
-
-    def _scalar(self, tile):
-        """Return the inner products or the squared distances of feature vectors (n, m)."""
-        return self.inner.evaluate(tile) if self._dot else _sqdist(self.inner, tile)
 
 
 def _squared_norms(kernel, points):
