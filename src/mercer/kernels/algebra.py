@@ -145,16 +145,6 @@ class Function(Composite):
         return _pull_back(slopes, "diagonal_gradient", points, w)
 
 
-def compose(kernel: Function, value: Values) -> Any:
-    """Return the function of a kernel at the values of its inner kernels."""
-    return kernel._compose(value)  # noqa: SLF001
-
-
-def derivatives(kernel: Function, value: Values) -> Slopes:
-    """Return the inner kernels of a kernel with the derivatives of its function in their values."""
-    return kernel._derivatives(value)  # noqa: SLF001
-
-
 def _pull_back(slopes, gradient, points, W):
     """Return the sum of the gradients of inner kernels, by the name of their method, times slopes."""
     terms = []

@@ -89,15 +89,17 @@ class FeatureMap(Featured):
         )
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
-        F = evaluate_features(self, Z)
+        F = self._features(Z)
         # sums over points in float64
         wide = F.astype(np.float64) if sp.issparse(F) else Z.xp.astype(F, Z.xp.float64, copy=False)
         weights = wide.T @ Z.xp.astype(V, Z.xp.float64, copy=False)
-        F = evaluate_features(self, X)
+        F = self._features(X)
         return F @ Z.xp.astype(weights, F.dtype, copy=False)
 
     def _features(self, points):
-        return evaluate_features(self, points)
+        return points.per_point(
+            self, lambda block: _checked(_mapped(self.phi, block.container), len(block))
+        )
 
     def _pull_back(self, G, points):
         return pull_through(self, G, points, "D")
@@ -110,13 +112,6 @@ def pull_through(kernel: Kernel, G: Array, points: Points, size: str) -> Array:
             f"{type(kernel).__name__} has no gradient; give jacobian=, a function X -> (n, {size}, d)."
         )
     return (G[:, None, :] @ kernel.jacobian(points.container))[:, 0, :]
-
-
-def evaluate_features(kernel: Kernel, points: Points) -> Array:
-    """Return the features phi(x) (n, D) of ``Points``, computed once for a block and the points taken from it."""
-    return points.per_point(
-        kernel, lambda block: _checked(_mapped(kernel.phi, block.container), len(block))
-    )
 
 
 def _mapped(phi, points):

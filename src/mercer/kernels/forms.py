@@ -10,7 +10,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile, parameters
-from mercer.kernels.algebra import Constant, Function, Scaled, Sum, compose, derivatives
+from mercer.kernels.algebra import Constant, Function, Scaled, Sum
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.rescaled import Normalized
@@ -121,14 +121,14 @@ def _(kernel: Function, s, order):
         return _evaluate(part, s, 0)
 
     if order == 0:
-        return compose(kernel, value)
+        return kernel._compose(value)  # noqa: SLF001
     # an infinite slope at a kink times the slope of a constant, 0, is not a number
-    slopes = [
-        (part, slope) for part, slope in derivatives(kernel, value) if form_of(part) != "constant"
-    ]
-    return sum(
-        (slope * _evaluate(part, s, 1) for part, slope in slopes), namespace_of(s).zeros_like(s)
+    slopes = (
+        slope * _evaluate(part, s, 1)
+        for part, slope in kernel._derivatives(value)  # noqa: SLF001
+        if form_of(part) != "constant"
     )
+    return sum(slopes, namespace_of(s).zeros_like(s))
 
 
 @_evaluate.register

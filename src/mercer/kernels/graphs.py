@@ -34,7 +34,7 @@ from mercer.kernels.structured import (
     weigh_features,
 )
 from mercer.kernels.subgraphs import count_subgraphs
-from mercer.kernels.walks import WalkGraphs, fill_walks
+from mercer.kernels.walks import WalkGraphs, fill_walks, neighbours_of
 
 # What to write for a list of edges.
 _EDGES = (
@@ -282,26 +282,23 @@ def _labels(graph):
 
 
 class _Edges(NamedTuple):
-    """Edges of graphs whose nodes are numbered one after the other, sorted by tail and head, with their labels."""
+    """Edges of graphs whose nodes are numbered one after the other, sorted by tail and head, with their labels.
 
-    tails: Array
+    Those of node u are ``ends[u]`` to ``ends[u + 1] - 1``.
+    """
+
+    ends: Array
     heads: Array
     labels: Coded
 
     @classmethod
     def of(cls, graphs: Sequence[Graph], starts: Array) -> Self:
         """Return the edges of graphs whose first nodes have some numbers; edges without labels have the label None."""
-        found = [graph.adjacency for graph in graphs]
-        degrees = np.concatenate([np.diff(each.indptr) for each in found])
+        near = neighbours_of(graphs)
         labels = Coded.of(
             graph.edge_labels or itertools.repeat(None, graph.adjacency.nnz) for graph in graphs
         )
-        heads = np.concatenate([each.indices for each in found])
-        return cls(
-            np.repeat(np.arange(len(degrees)), degrees),
-            heads + np.repeat(starts[:-1], labels.sizes),
-            labels,
-        )
+        return cls(near.ends, near.values + np.repeat(starts[:-1], labels.sizes), labels)
 
 
 @storable_kernel
@@ -341,7 +338,7 @@ class WeisfeilerLehman(_Graphs, Counting):
         levels = [Coded.of(map(_labels, points))]
         starts = levels[0].ends
         edges = _Edges.of(points, starts)
-        ends = np.searchsorted(edges.tails, np.arange(starts[-1] + 1)).tolist()
+        ends = edges.ends.tolist()
         for _ in range(self.iterations):
             labels = levels[-1].values
             near = (labels[edges.heads] + edges.labels.values * _MARK).tolist()
@@ -517,7 +514,8 @@ class _Paths:
         n_labels = len(edges.labels.vocabulary)
         codes = np.concatenate(lengths).astype(np.int64) * n_labels
         # pairs in the order of edges, of which loops are no paths
-        codes[codes == n_labels] += edges.labels.values[edges.tails != edges.heads]
+        tails = np.repeat(np.arange(len(labels.values)), np.diff(edges.ends))
+        codes[codes == n_labels] += edges.labels.values[tails != edges.heads]
         distinct, codes = np.unique(codes, return_inverse=True)
         names = list(edges.labels.vocabulary)
         known = Vocabulary.of(

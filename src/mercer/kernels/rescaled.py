@@ -83,7 +83,7 @@ class Rescaled(Factored):
         return [*super()._forms(points, name), points]
 
     def _factors(self, points):
-        return evaluate_factor(self, points)
+        return points.memo((self, "c"), lambda: _compute_factor(self, points))
 
     def _pull_back(self, w, points):
         X = points.container
@@ -103,11 +103,6 @@ class Rescaled(Factored):
     @finite
     def diagonal(self, points: Points) -> Array:
         return self._factors(points) ** 2 * self.kernel.diagonal(points)
-
-
-def evaluate_factor(kernel: Kernel, points: Points) -> Array:
-    """Return the factors c(x) (n,) of ``Points``, computed once."""
-    return points.memo((kernel, "c"), lambda: _compute_factor(kernel, points))
 
 
 def _compute_factor(kernel, points):

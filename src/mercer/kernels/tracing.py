@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import shown
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.symbols import NORMS, XP, Symbol, as_symbol, folded, trace
-from mercer.kernels.algebra import Constant, Exp, Function, Power, compose
+from mercer.kernels.algebra import Constant, Exp, Function, Power
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
@@ -42,7 +42,7 @@ def _(kernel: Constant):
 
 @trace.register
 def _(kernel: Function):
-    return compose(kernel, trace)
+    return kernel._compose(trace)  # noqa: SLF001
 
 
 @trace.register

@@ -25,10 +25,8 @@ class WalkGraphs:
     @classmethod
     def of(cls, graphs: Sequence[Any], labels: Iterable[Iterable[Hashable]]) -> Self:
         """Return graphs with the labels of their nodes."""
-        degrees = np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])
-        columns = np.concatenate([graph.adjacency.indices for graph in graphs]).astype(np.int64)
         directed = np.array([graph.directed for graph in graphs])
-        return cls(Coded.of(labels), Joined(columns, np.cumsum([0, *degrees])), directed)
+        return cls(Coded.of(labels), neighbours_of(graphs), directed)
 
     def work(self, other: Self) -> float:
         """Return the expected number of elementary steps for a pair of graphs."""
@@ -53,6 +51,13 @@ class WalkGraphs:
             neighbours=self.neighbours.take_rows(nodes),
             directed=self.directed[rows],
         )
+
+
+def neighbours_of(graphs: Sequence[Any]) -> Joined:
+    """Return the neighbours of each node of all graphs, by their numbers in their graph."""
+    degrees = np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])
+    heads = np.concatenate([graph.adjacency.indices for graph in graphs]).astype(np.int64)
+    return Joined(heads, np.append(0, np.cumsum(degrees)))
 
 
 def fill_walks(X: WalkGraphs, Z: WalkGraphs, i0: int, j0: int, decay: float, block: Array) -> None:

@@ -13,12 +13,9 @@ from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
-from mercer.kernels import algebra
-from mercer.kernels.algebra import Function, compose
+from mercer.kernels.algebra import Function
 from mercer.kernels.base import Kernel, inner_kernels
-from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.kernels.rescaled import evaluate_factor
 from mercer.manifold.jets import (
     Jet,
     Planes,
@@ -98,7 +95,7 @@ def _constant(kernel, X, Z, order):
 
 @jet.register(Function)
 def _function(kernel, X, Z, order):
-    return compose(kernel, lambda part: jet(part, X, Z, order))
+    return kernel._compose(lambda part: jet(part, X, Z, order))  # noqa: SLF001
 
 
 @jet.register(kernels.Periodic)
@@ -267,7 +264,8 @@ def _feature_map(kernel, X, Z, order):
         )
     _require_first(kernel, order)
     left, right = (
-        (evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z)
+        (kernel._features(Points(points)), kernel.jacobian(points))  # noqa: SLF001
+        for points in (X, Z)
     )
     return _of_features(X.shape, order, left, right)
 
@@ -282,7 +280,7 @@ def derivatives(c: Callable[[Array], Array], X: Array, order: int, kernel: Kerne
     Order 1 needs ``c.gradient(X)``, order 2 ``c.hessian(X)``; an Expansion has both.
     """
     n, N = X.shape
-    found = [as_float64(evaluate_factor(kernel, Points(X)))]
+    found = [as_float64(kernel._factors(Points(X)))]  # noqa: SLF001
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(
@@ -391,7 +389,7 @@ def _(kernel, X, Z, W, V):  # noqa: ARG001
 def _(kernel, X, Z, W, V):
     one = _along(kernels.Constant(1.0), X, Z)
     total = 0.0
-    for part, slope in algebra.derivatives(kernel, lambda part: _along(part, X, Z)):
+    for part, slope in kernel._derivatives(lambda part: _along(part, X, Z)):  # noqa: SLF001
         # slopes vary along the directions too
         values, slopes = _pairs(slope * one, V)
         weights = W * values + np.einsum("nma,nma->nm", V, slopes)
