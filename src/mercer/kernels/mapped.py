@@ -195,12 +195,7 @@ def map_rows(A: Any, X: Array) -> Array:
         )
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
-        A = A % X.shape[1]
-        return (
-            X[:, A]
-            if isinstance(X, np.ndarray)
-            else namespace_of(X).take(X, moved(A, place_of(X)), axis=1)
-        )
+        return namespace_of(X).take(X, moved(A % X.shape[1], place_of(X)), axis=1)
     A = like(A, X)
     return X * A if A.ndim == 1 else X @ A.T
 

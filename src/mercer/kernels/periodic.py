@@ -80,22 +80,20 @@ class Periodic(Behind):
         return points
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        return points.xp.zeros_like(points.container) * w[:, None]
+        return points.zeros()
 
     def _image(self, points):
         """Return the points (cos, sin) of the phases, n rows of 2 d."""
-        return namespace_of(points).concat(self._waves(points), axis=1)
-
-    def _waves(self, rows):
-        xp = namespace_of(rows)
-        X = xp.astype(rows, xp.float64, copy=False)
+        xp = namespace_of(points)
+        X = xp.astype(points, xp.float64, copy=False)
         period = like(np.broadcast_to(self.period, X.shape[1]), X)
         # whole periods are left out exactly, in float64 since a rounded period shifts the phases of large numbers
         phases = (2 * math.pi) * (xp.remainder(X, period) / period)
-        return [xp.astype(wave(phases), rows.dtype, copy=False) for wave in (xp.cos, xp.sin)]
+        waves = xp.concat([xp.cos(phases), xp.sin(phases)], axis=1)
+        return xp.astype(waves, points.dtype, copy=False)
 
     def _pull_back(self, G, points):
-        cosines, sines = self._waves(points.container)
         d = points.container.shape[1]
+        waves = self._image_points(points).container
         rates = 2 * math.pi / like(np.broadcast_to(self.period, d), G)
-        return rates * (G[:, d:] * cosines - G[:, :d] * sines)
+        return rates * (G[:, d:] * waves[:, :d] - G[:, :d] * waves[:, d:])

@@ -379,8 +379,7 @@ def mirrored(values: Array) -> Array:
 
 def squared_norms(matrix: sp.csr_array) -> Array:
     """Return the squared norms of the rows of a sparse matrix."""
-    squares = sp.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
-    return squares @ np.ones(matrix.shape[1])
+    return matrix.power(2).sum(axis=1)
 
 
 def _share(matrix):
