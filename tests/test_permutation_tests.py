@@ -159,7 +159,7 @@ def test_the_same_seed_gives_the_same_pvalue_whatever_the_block(limits):
         (lambda X, Z: mmd_test(X, Z, "median"), "kernel = 'median' must be one of"),
         (lambda X, Z: hsic_test(X, Z), "X has 6 points and Y has 5"),
         (lambda X, Z: hsic_test(X[:2], Z[:2]), "at least 3 pairs"),
-        (lambda X, _Z: hsic_test(X, X[:, 0]), r"give np\.reshape\(Y, \(-1, 1\)\)"),
+        (lambda X, _Z: hsic_test(X, X[:, 0]), r"pass one feature as a column, Y\.reshape\(-1, 1\)"),
     ],
 )
 def test_errors_name_the_argument(call, message):

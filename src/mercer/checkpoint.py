@@ -11,7 +11,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from mercer._common import check_number, shown, warn
+from mercer._common import check_nonnegative, warn
 from mercer._compute.saved import saving_to
 
 # Name of the array that holds the name of the solve.
@@ -69,9 +69,7 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     ...     model.fit(X, np.sin(X.ravel())).residual_ < 1e-6
     True
     """
-    check_number("every", every)
-    if every < 0:
-        raise ValueError(f"every = {shown(every)} must be at least 0, a number of seconds.")
+    check_nonnegative("every", every)
     file = StateFile(path, every)
     with saving_to(file):
         yield

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import array_api_compat
 import numpy as np
+from sklearn.utils import gen_batches
 
 from mercer._common import (
     Array,
@@ -516,31 +517,24 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
         psi = Expansion(chi.kernel, psi.points, psi.coef)
     require_same_kernel(psi, chi)
     check_flag("paired", paired)
+    xp = psi.prepared.xp
     if paired:
         if len(psi) != len(chi):
             raise ValueError(
                 f"psi and chi must have equally many vectors when paired; got {len(psi)} and {len(chi)}."
             )
         if psi.coef is None and chi.coef is None:
-            return _paired_feature_distances(psi, chi)
+            # from diagonal blocks, without n^2 values
+            parts = (np.arange(len(psi))[rows] for rows in gen_batches(len(psi), 256))
+            blocks = (sqdist(psi[:, rows], chi[:, rows]) for rows in parts)
+            return join_points([xp.linalg.diagonal(block) for block in blocks])
         return (psi - chi).norms() ** 2
-    xp = psi.prepared.xp
     found = squares(psi)[:, None] + squares(chi)[None, :] - 2 * psi.inner(chi)
     found = xp.where(found > 0, found, xp.zeros_like(found))
     if psi is chi:
         rows = xp.arange(len(psi), device=array_api_compat.device(found))
         put_values(found, rows, rows, 0.0)
     return found
-
-
-def _paired_feature_distances(psi, chi):
-    """Return |phi(x_i) - phi(z_i)|^2 from diagonal blocks of 256, without n^2 values."""
-    parts = []
-    step = 256
-    for start in range(0, len(psi), step):
-        rows = np.arange(start, min(start + step, len(psi)))
-        parts.append(psi.prepared.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
-    return join_points(parts)
 
 
 def mmd(phi: Expansion, chi: Expansion) -> float:

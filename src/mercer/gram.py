@@ -172,9 +172,7 @@ class Gram:
         places = zip(map(in_main_memory, index), self.shape, strict=True)
         rows, columns = (i if isinstance(i, slice) else positions(i, n) for i, n in places)
         if self._tasks:
-            X = self._X.container
-            Z = self._Z.container
-            return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
+            return _block(self._kernel, self._X.container[rows], self._Z.container[columns])
         X = self._X.take(rows)
         # a kernel may compute each value between points of one object once
         own = self._X is self._Z and index[0] is index[1]

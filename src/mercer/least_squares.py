@@ -276,7 +276,9 @@ def _of_unequal_weights(M, Y, ridge):
     if failed or L.diagonal().min() ** 2 * INACCURATE < len(M) * epsilon(M):
         return None
     A = scipy.linalg.cho_solve((L, True), Y / root)
-    return Solved(A / root, _certify(Y / root, scaled @ A, _TOL["float32"], "Cholesky"), Y)
+    scaled_Y = Y / root
+    residual = _certify(scaled_Y - scaled @ A, scaled_Y, _TOL["float32"], "Cholesky")
+    return Solved(A / root, residual, Y)
 
 
 def _dense(inner, Y, ridge, name, _random_state):
@@ -323,9 +325,9 @@ def _minimum_norm(M, Y, ridge, name, unequal):
         _warn_if_outside(M, V, pairs.values[kept], name)
     projected = V.T @ Y
     A = V @ (projected / (pairs.values[kept, None] + ridge))
-    residual = _relative(projected - V.T @ (M @ A + ridge * A), Y)
+    error = projected - V.T @ (M @ A + ridge * A)
     # the smallest eigenvalues that are kept multiply the rounding of M by up to 1 / (m eps)
-    _warn_residual(residual, _TOL["float32"], f"{kept.sum()} of {len(M)} eigenvalues")
+    residual = _certify(error, Y, _TOL["float32"], f"{kept.sum()} of {len(M)} eigenvalues")
     return Solved(A, residual, V @ projected)
 
 
@@ -348,7 +350,7 @@ def _direct(M, Y, ridge, name):
     A = factored.solve(Y)
     # one step of refinement also corrects for jitter
     A += factored.solve(Y - factored @ A)
-    return Solved(A, _certify(Y, factored @ A, _TOL["float64"], "Cholesky"), Y)
+    return Solved(A, _certify(Y - factored @ A, Y, _TOL["float64"], "Cholesky"), Y)
 
 
 def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
@@ -379,16 +381,12 @@ def _iterative(budget, inner, Y, ridge, name, random_state):
     unit = powers_of_two(Y)
     A, steps = cg.solve(shifted, Y / unit, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
     A *= unit
-    return Solved(A, _certify(Y, shifted @ A, tol, f"{steps} steps of conjugate gradients"), Y)
+    return Solved(A, _certify(Y - shifted @ A, Y, tol, f"{steps} steps of conjugate gradients"), Y)
 
 
-def _certify(Y, product, tol, route):
-    residual = _relative(Y - product, Y)
-    _warn_residual(residual, tol, route)
-    return residual
-
-
-def _warn_residual(residual, tol, route):
+def _certify(error, Y, tol, route):
+    """Return the size of an error relative to the targets, and warn if it exceeds the tolerance."""
+    residual = _relative(error, Y)
     _logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
@@ -396,6 +394,7 @@ def _warn_residual(residual, tol, route):
             "ridge, or a larger memory= for the direct solver.",
             ConvergenceWarning,
         )
+    return residual
 
 
 def powers_of_two(Y: Array) -> Array:

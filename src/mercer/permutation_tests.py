@@ -331,10 +331,6 @@ def _resolved(given, listed, points, lengths):
 def _of_variable(X, given, name, kernel_name):
     """Return the resolved kernels of a variable, and its points."""
     listed = _listed(given, kernel_name, X)
-    if listed[0].tags.points == "rows" and len(getattr(X, "shape", (0, 0))) == 1:
-        raise ValueError(
-            f"{name} must have two dimensions, got shape {X.shape}; give np.reshape({name}, (-1, 1))."
-        )
     points = listed[0].admit(X, name)
     return _resolved(given, listed, points, _FEW), points
 

@@ -188,7 +188,7 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
         # the last words are those that scikit-learn's checks look for
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            "pass one feature as a column, X.reshape(-1, 1), or one point as a row, X.reshape(1, -1); "
+            f"pass one feature as a column, {name}.reshape(-1, 1), or one point as a row, {name}.reshape(1, -1); "
             "X.reshape(len(X), -1) makes a row of each point, and X comes before y: Reshape your data."
         )
     if 0 in tuple(X.shape):
