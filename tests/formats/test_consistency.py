@@ -53,10 +53,10 @@ def column(j, value):
             lambda _: 2**32,
             "is 4294967296; it must be at most 67108864",
         ),
-        ("SVC", "kernel_", lambda _: "rbf", "must be a kernel"),
+        ("SVC", "kernel_", lambda _: "rbf", "kernel_ is of type str"),
         ("SVC", "kernel_", lambda _: mc.Gaussian(), "not resolved"),
         ("SVC", "multi_class", lambda _: "ovr", "dual_coef_ has 2 columns"),
-        ("SVC", "feature_names_in_", lambda _: np.array(["a"], object), "name columns"),
+        ("SVC", "feature_names_in_", lambda _: np.array(["a"], object), "d of 'd' is 3"),
         ("SVC", "feature_names_in_", lambda _: np.array([1, 2, 3], object), "must be strings"),
         ("SVR", "dual_coef_", lambda a: a[:, 0], "1 dimensions"),
         ("SVR", "intercept_", lambda a: float(a[0]), "must be an array"),
@@ -115,18 +115,19 @@ def test_rows_of_mistakes_are_points_of_the_model():
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"signs": np.zeros(1)}, "signs of mistakes_ has 1 entries"),
-        ({"times": np.zeros((2, 2), int)}, "times of mistakes_ must be a vector"),
-        ({"rows": [0]}, "rows of mistakes_ must be a vector"),
-        ({"seen": 1.0}, "counts must be integers"),
+        ({"signs": np.zeros(1)}, r"signs has shape \(1,\), not"),
+        ({"times": np.zeros((2, 2), int)}, r"times has shape \(2, 2\), not"),
+        ({"rows": [0]}, "rows of Mistakes is of type list"),
+        ({"seen": 1.0}, "seen of Mistakes is of type float"),
+        ({"last": True}, "last of Mistakes is of type bool"),
     ],
     ids=lambda value: min(value) if isinstance(value, dict) else "",
 )
-def test_records_of_mistakes_are_vectors_of_one_length_and_integers(change, complaint):
+def test_records_of_mistakes_are_vectors_of_one_length_and_integers(change, complaint, tmp_path):
     model = copy.copy(MODELS["KernelPerceptron"])
     model.mistakes_ = [dataclasses.replace(model.mistakes_[0], **change), *model.mistakes_[1:]]
     with pytest.raises(ValueError, match=complaint):
-        require_consistent(model)
+        mc.save(model, tmp_path / "model")
 
 
 def test_signs_of_mistakes_are_floats_and_their_rows_and_times_integers():
@@ -135,19 +136,24 @@ def test_signs_of_mistakes_are_floats_and_their_rows_and_times_integers():
         model = copy.copy(MODELS["KernelPerceptron"])
         forged = dataclasses.replace(run, **{name: getattr(run, name).astype(kind)})
         model.mistakes_ = [forged, *model.mistakes_[1:]]
-        with pytest.raises(ValueError, match=f"{name} of mistakes_ is {np.dtype(kind)}"):
+        with pytest.raises(ValueError, match=f"{name} has dtype {np.dtype(kind)}"):
             require_consistent(model)
 
 
-@pytest.mark.parametrize(
-    "matrix", [np.full((2, 2), np.nan), np.eye(2, dtype=int), np.eye(2, dtype="f2")], ids=str
-)
-def test_a_precomputed_matrix_holds_finite_floats(matrix):
+def test_a_precomputed_matrix_holds_finite_floats(tmp_path):
     kernel = mc.Precomputed(np.eye(2))
-    object.__setattr__(kernel, "matrix", matrix)
-    with pytest.raises(ValueError, match="matrix must hold finite floats"):
-        require_consistent(kernel)
-    assert require_consistent(mc.Precomputed(np.eye(2, dtype=np.float32)))
+    object.__setattr__(kernel, "matrix", np.full((2, 2), np.nan))
+    with pytest.raises(ValueError, match="NaN"):
+        mc.save(kernel, tmp_path / "kernel")
+    object.__setattr__(kernel, "matrix", np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="must be the square matrix"):
+        mc.save(kernel, tmp_path / "kernel")
+    for matrix in (np.eye(2, dtype=int), np.eye(2, dtype=np.float32)):
+        object.__setattr__(kernel, "matrix", matrix)
+        mc.save(kernel, tmp_path / "kernel")
+        loaded = mc.load(tmp_path / "kernel").matrix
+        assert loaded.dtype == (np.float32 if matrix.dtype == np.float32 else np.float64)
+        assert np.array_equal(loaded, matrix)
 
 
 def test_steps_of_a_pipeline_fit_together():
@@ -158,22 +164,36 @@ def test_steps_of_a_pipeline_fit_together():
         require_consistent(make_pipeline(MODELS["SVC"], narrow))
 
 
-def test_records_fit_together():
+def test_records_fit_together(tmp_path):
     psi = MODELS["Expansion"]
-    with pytest.raises(ValueError, match=r"intercept has shape \(1,\), not \(2,\)"):
-        require_consistent(FittedExpansion(psi, np.zeros(1)))
-    with pytest.raises(ValueError, match="pairs must be a truth value"):
-        require_consistent(FittedExpansion(psi, np.zeros(2), None, 1))
-    with pytest.raises(ValueError, match="origin has 2 vectors"):
-        require_consistent(Coordinates(psi, psi, np.zeros(2), 0.0))
-    with pytest.raises(ValueError, match="square must be a float"):
-        require_consistent(Coordinates(psi, psi[:, 0], np.zeros(2), np.ones(1)))
-    with pytest.raises(ValueError, match=r"variances has shape \(3,\), not \(2,\)"):
-        require_consistent(Coordinates(psi, psi[:, 0], np.zeros(2), variances=np.ones(3)))
+
+    def refused(record, complaint):
+        with pytest.raises(ValueError, match=complaint):
+            mc.save(record, tmp_path / "record")
+
+    def coordinates(*parts, **options):
+        model = copy.copy(MODELS["KernelMap"])
+        model.coordinates_ = Coordinates(*parts, **options)
+        return model
+
+    refused(FittedExpansion(psi, np.zeros(1)), r"intercept has shape \(1,\), not \(2,\)")
+    refused(
+        FittedExpansion(mc.Linear(), np.zeros(1)), "expansion of FittedExpansion is of type Linear"
+    )
+    refused(FittedExpansion(psi, [0.0, 0.0]), "intercept of FittedExpansion is of type list")
+    refused(FittedExpansion(psi, np.zeros(2), [0, 1]), "classes of FittedExpansion is of type list")
+    refused(FittedExpansion(psi, np.zeros(2), None, 1), "pairs of FittedExpansion is of type int")
+    refused(coordinates(psi, psi, np.zeros(2), 0.0), "origin has 2 vectors")
+    refused(coordinates(None, psi, np.zeros(2)), "basis of Coordinates is of type NoneType")
+    refused(
+        coordinates(psi, psi[:, 0], np.zeros(2), np.ones(1)), "square of Coordinates is of type nd"
+    )
+    refused(
+        coordinates(psi, psi[:, 0], np.zeros(2), variances=np.ones(3)),
+        r"variances has shape \(3,\), not \(2,\)",
+    )
     whitened = Coordinates(psi, psi[:, 0], np.zeros(2), variances=np.ones(2))
     assert require_consistent(whitened) is whitened
-    with pytest.raises(ValueError, match="must be the square matrix"):
-        require_consistent(mc.Precomputed(np.zeros((2, 3))))
 
 
 def test_a_model_whose_predictions_are_not_finite_is_refused():

@@ -61,7 +61,7 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
     assert type(rows) is sp.csr_array
     np.testing.assert_array_equal(rows.toarray(), [[0, 1, 0], [2, 0, 0]])
     points = {"sparse": ["csr_matrix", [3, 1], {"array": 3}, {"array": 2}, {"array": 1}]}
-    with pytest.raises(ValueError, match="do not add up"):
+    with pytest.raises(ValueError, match="index pointer size 3 should be 4"):
         decoder.value(points)
     psi = decoder.value(
         {"expansion": {"kernel": LINEAR, "points": {"array": 4}, "coef": {"array": 4}}}
@@ -81,7 +81,8 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"float": "1.0"}, "must be one of"),
         ({"scalar": ["<f8", 1]}, "must be a float"),
         ({"scalar": ["|O", 1]}, "is not a dtype of scalars"),
-        ({"scalar": ["|i1", 300]}, "out of range"),
+        ({"scalar": ["|i1", 300]}, "out of bounds"),
+        ({"scalar": ["|u1", -1]}, "out of bounds"),
         ({"tuple": {}}, "must be a list"),
         ({"dict": [[1, 2, 3]]}, "has 3 parts"),
         ({"dict": [[1, 2], [1, 3]]}, "keys repeat"),
@@ -99,11 +100,11 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ),
         (
             {"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 2}]},
-            "do not add up",
+            "rows of a sparse matrix overlap",
         ),
         (
             {"sparse": ["csr_matrix", [2, 1], {"array": 0}, {"array": 2}, {"array": 1}]},
-            "outside of 0 to 0",
+            "indices must be < 1",
         ),
         (
             {"sparse": ["csr_matrix", [2, 2**30], {"array": 0}, {"array": 2}, {"array": 1}]},
@@ -111,10 +112,10 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ),
         (
             {"sparse": ["csr_matrix", [5, 3], {"array": 0}, {"array": 2}, {"array": 1}]},
-            "do not add up",
+            "index pointer size 3 should be 6",
         ),
         ({"record": ["Gaussian", {"gamma": -1.0}]}, "gamma"),
-        ({"record": ["Gaussian", {"sigma": 1.0}]}, "no field 'sigma'"),
+        ({"record": ["Gaussian", {"sigma": 1.0}]}, "Gaussian has no parameter sigma"),
         ({"record": ["Gaussian", [1.0]]}, "must be named"),
         ({"record": ["Kernel", {}]}, "is not a record"),
         ({"record": ["Sum", {"left": 1, "right": 2}]}, "must be a Kernel"),
@@ -132,12 +133,12 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
             {"record": ["Precomputed", {"matrix": {"array": 0}}]},
             "matrix X must have two dimensions",
         ),
-        ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),
+        ({"expansion": {"kernel": 1, "points": 2, "coef": None}}, "must be a Kernel"),
         (
             {"expansion": {"kernel": {"record": ["Linear", {}]}}},
             "must have a kernel, points and coef",
         ),
-        ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),
+        ({"estimator": ["SVC", {"D": 1}, {}]}, "SVC has no parameter D"),
         ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "must be one of"),
         ({"estimator": ["SVC", {}, {"fit": 1}]}, "no attribute 'fit'"),
         ({"partial": [THICKER, [], {}, 1]}, "has 4 parts"),
@@ -172,6 +173,29 @@ def test_steps_of_a_pipeline_keep_their_names():
     model = Decoder([np.array([2.0])]).value(node)
     assert [name for name, _ in model.steps] == ["first", "last"]
     np.testing.assert_array_equal(model.predict([[3.0]]), [6.5])
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "indptr", "complaint"),
+    [
+        (3, [0, 1, 0], [0, 2, 2], "do not add up"),
+        (3, [0, 1], [0, 2, 2], "same size"),
+        (3, [0, 1, 0], [0, 2, 4], "Last value of index pointer"),
+        (3, [0, 1, 0], [1, 2, 3], "should start with 0"),
+        (3, [0, -1, 0], [0, 2, 3], "must be >= 0"),
+        (0, [], [0, 5, 0], "overlap"),
+        (0, [], [0, -5, 0], "overlap"),
+        (3, [[0, 1, 0]], [0, 2, 3], "1-D"),
+        (3, 0, [0, 2, 3], "1-D|len"),
+    ],
+)
+def test_sparse_rows_that_do_not_fit_together_are_refused(data, indices, indptr, complaint):
+    arrays = [np.ones(data), np.array(indices, np.int64), np.array(indptr)]
+    node = {"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 1}, {"array": 2}]}
+    with pytest.raises((ValueError, TypeError), match=complaint):
+        Decoder(arrays).value(node)
+    with pytest.raises((ValueError, AttributeError)):
+        Decoder([]).value({"sparse": ["csr_array", [1, 1], [1.0], [0], [0, 1]]})
 
 
 def test_columns_of_sparse_rows_that_repeat_or_descend_are_refused():

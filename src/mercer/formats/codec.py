@@ -215,12 +215,7 @@ def _encode_array(value: np.ndarray, into):
         into.refuse("a model file cannot hold a masked array; fill it.")
     if value.dtype.kind == "O":
         return {"objects": [list(value.shape), into.each(value.ravel().tolist())]}
-    if (
-        value.dtype.kind not in "biufU"
-        or value.dtype.itemsize > 8
-        and value.dtype.kind != "U"
-        or value.dtype == "f2"
-    ):
+    if value.dtype.kind != "U" and value.dtype.newbyteorder("<").str not in SCALARS:
         into.refuse(f"a model file cannot hold an array of dtype {value.dtype}.")
     return {"array": into.array(np.asarray(value))}
 
@@ -370,10 +365,6 @@ class Decoder:
         dtype = SCALARS[code]
         expected = {"b": bool, "f": float}.get(dtype.kind, int)
         require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
-        require(
-            np.array(value).astype(dtype) == value or dtype.kind == "f",
-            f"{value} is out of range of {dtype}",
-        )
         return dtype.type(value)
 
     def _read_array(self, serial):
@@ -399,26 +390,17 @@ class Decoder:
         name, shape, *nodes = _list(content, 5, "sparse rows")
         require(name in ("csr_matrix", "csr_array"), f"{shown(name)} is not a kind of sparse rows")
         n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
-        data, indices, indptr = parts = [self.value(node) for node in nodes]
-        require(
-            all(type(part) is np.ndarray and part.ndim == 1 for part in parts),
-            "parts of sparse rows must be vectors",
-        )
+        data, indices, indptr = (self.value(node) for node in nodes)
         for part in (indices, indptr):
             require(part.dtype in (np.int32, np.int64), "indices of sparse rows must be integers")
         require(data.dtype.kind in "fiub", f"sparse rows have dtype {data.dtype}")
         require(d <= WIDEST, f"sparse rows have {d} columns; they must have at most {WIDEST}")
-        add_up = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
-        require(add_up, "the rows of a sparse matrix do not add up")
+        # SciPy does not check it where there are no entries
         require(bool((np.diff(indptr) >= 0).all()), "the rows of a sparse matrix overlap")
-        if len(indices):
-            require(
-                indices.min() >= 0 and indices.max() < d,
-                f"a column of sparse rows is outside of 0 to {d - 1}",
-            )
-        result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)(
-            (data, indices, indptr), (n, d)
-        )
+        kind = sp.csr_matrix if name == "csr_matrix" else sp.csr_array
+        result = kind((data, indices, indptr), (n, d))
+        result.check_format()
+        require(result.nnz == len(data), "the rows of a sparse matrix do not add up")
         require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
         # SciPy copies parts that are small beside the file; expansions share what is owned
         return owned(result)
@@ -430,17 +412,12 @@ class Decoder:
         nodes, names = _list(content, 2, "a table")
         columns = self._each(nodes, "columns")
         names = self.value(names)
-        require(
-            bool(columns) and len(set(map(len, columns))) == 1,
-            "a table must have columns of one length",
-        )
+        require(len(set(map(len, columns))) == 1, "a table must have columns of one length")
         for column in columns:
             numbers = type(column) is np.ndarray and column.dtype == np.float64 and column.ndim == 1
             require(numbers or type(column) is Objects, "a column must hold numbers or objects")
-        require(
-            names is None or len(_list(names, len(columns), "names")) == len(columns),
-            "a table must have names",
-        )
+        if names is not None:
+            _list(names, len(columns), "names")
         return Table(columns, names)
 
     def _read_set(self, content):
@@ -471,10 +448,7 @@ class Decoder:
         name, fields = _list(content, 2, "a record")
         require(isinstance(name, str), "a record must have a name")
         cls = allowlist.record(name)
-        fields = self.fields(fields)
-        unknown = fields.keys() - field_names(cls)
-        require(not unknown, f"{name} has no field {shown(min(unknown, default=None))}")
-        return require_consistent(require_fields(cls(**fields)))
+        return require_consistent(require_fields(cls(**self.fields(fields))))
 
     def _read_partial(self, content):
         node, args, keywords = _list(content, 3, "a partial function")
@@ -492,13 +466,12 @@ class Decoder:
             fields.keys() == {"kernel", "points", "coef"},
             "an expansion must have a kernel, points and coef",
         )
-        require(isinstance(fields["kernel"], Kernel), "the kernel of an expansion must be a kernel")
         coef = fields["coef"]
         columns = coef is None or (
             type(coef) is np.ndarray and coef.ndim == 2 and coef.dtype.kind == "f"
         )
         require(columns, "the coefficients of an expansion must be columns of floats")
-        return require_consistent(Expansion(**fields))
+        return Expansion(**fields)
 
     def _read_estimator(self, content):
         name, params, state = _list(content, 3, "an estimator")
@@ -506,8 +479,6 @@ class Decoder:
         cls = allowlist.estimator(name)
         params = self.fields(params)
         state = self.fields(state)
-        unknown = params.keys() - inspect.signature(cls).parameters.keys()
-        require(not unknown, f"{name} has no parameter {shown(min(unknown, default=None))}")
         if "kernel" in params:
             as_kernel(params["kernel"])
             if isinstance(params["kernel"], str) and "gamma" not in params:

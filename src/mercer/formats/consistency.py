@@ -3,7 +3,7 @@
 import functools
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,7 +17,7 @@ from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.kernels import Kernel, Precomputed, Rescaled
+from mercer.kernels import Kernel, Rescaled
 from mercer.kernels.base import require_resolved
 from mercer.kernels.marked import without_marks
 from mercer.maps.coordinates import Coordinates
@@ -82,7 +82,7 @@ _LAYOUTS = {
     "InvariantMap": {"components_": "d d", "covariance_": "d d"},
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
-_INTEGERS = ("support_", "n_support_", "n_mistakes_")
+_INTEGERS = ("support_", "n_support_", "n_mistakes_", "rows", "times")
 # Kinds of other attributes, which have one meaning in all models.
 _COUNTS = (
     "best_index_", "n_components_", "n_splits_", "n_ties_", "_n_features_out", "_n_rows", "_rows_seen",
@@ -103,6 +103,7 @@ _KINDS: dict[str, Any] = {
     "certificate_": Certificate,
     "coordinates_": Coordinates,
     "history_": list,
+    "kernel_": Kernel,
     "n_iter_": Integral | np.ndarray,
     **dict.fromkeys(_COUNTS, Integral),
     **dict.fromkeys(_NUMBERS, Real),
@@ -122,16 +123,9 @@ _NEEDED = {
     "KernelMap": ("n_components_", "coordinates_"),
     "TableRegressor": ("_is_weighted",),
 }
-# Fields of records that are neither points nor functions.
-_PLAIN = {
-    "bool": bool,
-    "int": Integral,
-    "float": Real,
-    "str": str,
-    "np.ndarray": np.ndarray,
-    "Expansion": Expansion,
-    "Kernel": Kernel,
-}
+# Types of fields of records that are neither points nor functions.
+_PLAIN = {kind: kind for kind in (bool, str, np.ndarray, Expansion, Kernel, type(None))}
+_PLAIN |= {int: Integral, float: Real}
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
@@ -150,11 +144,10 @@ def require_consistent(thing: T) -> T:
 
 def require_fields(record: T) -> T:
     """Return a record, or raise if a field has another type than its class says."""
+    hints = get_type_hints(type(record))
     for field in fields(record):  # pyright: ignore[reportArgumentType] - records are dataclasses
-        written = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
-        kinds = [
-            _PLAIN.get(name.removeprefix("numpy.").strip(), object) for name in written.split("|")
-        ]
+        hint = hints[field.name]
+        kinds = [_PLAIN.get(each, object) for each in get_args(hint) or [hint]]
         if object not in kinds:
             name = f"{field.name} of {type(record).__name__}"
             _require_kind(name, getattr(record, field.name), *kinds)
@@ -168,21 +161,6 @@ def _require_kind(name, value, *kinds):
 
 
 @require_consistent.register
-def _(kernel: Precomputed):
-    K = kernel.matrix
-    if K is not None:
-        require(
-            type(K) is np.ndarray and K.ndim == 2 and K.shape[0] == K.shape[1],
-            "matrix must be square",
-        )
-        require(
-            K.dtype in (np.float32, np.float64) and np.isfinite(K).all(),
-            "matrix must hold finite floats",
-        )
-    return kernel
-
-
-@require_consistent.register
 def _(kernel: Rescaled):
     require(
         isinstance(kernel.c, Expansion) and len(kernel.c) == 1,
@@ -193,31 +171,18 @@ def _(kernel: Rescaled):
 
 @require_consistent.register
 def _(coordinates: Coordinates):
-    basis = coordinates.basis
-    origin = coordinates.origin
-    require(
-        isinstance(basis, Expansion) and isinstance(origin, Expansion),
-        "basis and origin must be expansions",
-    )
-    require(len(origin) == 1, f"origin has {len(origin)} vectors; it must have one")
-    _require_array("intercept", coordinates.intercept, (len(basis),))
-    require(
-        coordinates.square is None or isinstance(coordinates.square, float),
-        "square must be a float",
-    )
-    if coordinates.variances is not None:
-        _require_array("variances", coordinates.variances, (len(basis),))
+    n = len(coordinates.origin)
+    require(n == 1, f"origin has {n} vectors; it must have one")
+    for name in ("intercept", "variances"):
+        values = getattr(coordinates, name)
+        if values is not None:
+            _require_array(name, values, (len(coordinates.basis),))
     return coordinates
 
 
 @require_consistent.register
 def _(fitted: FittedExpansion):
-    require(isinstance(fitted.expansion, Expansion), "expansion must be an expansion")
     _require_array("intercept", fitted.intercept, (len(fitted.expansion),))
-    require(
-        fitted.classes is None or type(fitted.classes) is np.ndarray, "classes must be an array"
-    )
-    require(type(fitted.pairs) is bool, "pairs must be a truth value")
     return fitted
 
 
@@ -258,15 +223,15 @@ def _(model: BaseEstimator):
         require(
             sizes["d"] <= WIDEST, f"n_features_in_ is {sizes['d']}; it must be at most {WIDEST}"
         )
-    if "kernel_" in state:
-        require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
-        require_resolved(model.kernel_)
     own = type(model).__name__ not in allowlist.SCIKIT_LEARN
     for name in _KINDS.keys() & state.keys() if own else ():
         _require_kind(name, state[name], _KINDS[name])
+    if "kernel_" in state:
+        require_resolved(model.kernel_)
     for name in _NEEDED.get(type(model).__name__, ()):
         require(name in state, f"{name} is missing")
-    for name, layout in _LAYOUTS[type(model).__name__].items():
+    layouts = _LAYOUTS[type(model).__name__] | {"feature_names_in_": "d"}
+    for name, layout in layouts.items():
         if name in state and state[name] is not None:
             value = state[name]
             points = "*" in layout and len(getattr(value, "shape", ())) == 2
@@ -275,13 +240,8 @@ def _(model: BaseEstimator):
     if "classes_" in state:
         require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
     _FURTHER.get(type(model).__name__, lambda _: None)(model)
-    names = state.get("feature_names_in_")
-    if names is not None:
-        require(
-            type(names) is np.ndarray and names.shape == (sizes.get("d"),),
-            "feature_names_in_ must name columns",
-        )
-        require(all(isinstance(each, str) for each in names), "feature_names_in_ must be strings")
+    names = state.get("feature_names_in_", ())
+    require(all(isinstance(each, str) for each in names), "feature_names_in_ must be strings")
     _require_predictions(model)
     return model
 
@@ -327,8 +287,8 @@ def _require_layout(name, value, layout, sizes):
 def _require_array(name, value, shape):
     require(type(value) is np.ndarray, f"{name} must be an array")
     require(shape is None or value.shape == shape, f"{name} has shape {value.shape}, not {shape}")
-    if name == "classes_":
-        require(value.dtype.kind in "iufbUO", f"classes_ has dtype {value.dtype}")
+    if name in ("classes_", "feature_names_in_"):
+        require(value.dtype.kind in "iufbUO", f"{name} has dtype {value.dtype}")
     elif name in _INTEGERS:
         require(value.dtype.kind in "iu", f"{name} has dtype {value.dtype}; it must hold integers")
     else:
@@ -374,22 +334,7 @@ def _require_mistakes(model):
     )
     for run in runs:
         for name in ("rows", "signs", "times"):
-            part = getattr(run, name)
-            require(
-                type(part) is np.ndarray and part.ndim == 1, f"{name} of mistakes_ must be a vector"
-            )
-            require(
-                part.shape == run.rows.shape,
-                f"{name} of mistakes_ has {len(part)} entries, not {len(run.rows)}",
-            )
-            require(
-                part.dtype.kind in ("f" if name == "signs" else "iu"),
-                f"{name} of mistakes_ is {part.dtype}",
-            )
-        require(
-            all(type(getattr(run, name)) is int for name in ("seen", "n_iter", "last")),
-            "counts must be integers",
-        )
+            _require_array(name, getattr(run, name), (len(run.rows),))
         if len(run.rows):
             require(
                 run.rows.min() >= 0 and run.rows.max() < n,
@@ -420,19 +365,13 @@ def _require_basis(model):
 def _require_asked(model):
     """Check alpha, memory, targets and weights of the fit, for variances and leave-one-out residuals."""
     if "_asked" in vars(model):
-        alpha, memory, *arrays = model._asked  # noqa: SLF001 - the name in files
-        require(len(arrays) == 2, "_asked must have four parts")
+        alpha, memory, targets, weights = model._asked  # noqa: SLF001 - the name in files
         _require_kind("alpha of the fit", alpha, Real | np.ndarray)
         parse_memory(memory)
-        targets, weights = arrays
-        if targets is not None:
-            _require_array("targets of the fit", targets, (len(targets), len(model.expansion_)))
-        if weights is not None:
-            _require_array(
-                "weights of the fit",
-                weights,
-                weights.shape[:1] if targets is None else targets.shape[:1],
-            )
+        sizes = {"m": len(model.expansion_)}
+        for name, values, layout in (("targets", targets, "t m"), ("weights", weights, "t")):
+            if values is not None:
+                _require_layout(f"{name} of the fit", values, layout, sizes)
 
 
 def _require_table_classes(model):
