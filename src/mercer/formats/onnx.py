@@ -297,9 +297,8 @@ class _Graph:
         found = {"scores": scores}
         values = scores
         if exported.answer == "votes" or exported.per_class:
-            places = np.arange(len(labels))
             # a class begins the pairs with those after it, and wins those that it ends if their score is 0
-            begins = places[:-1] >= places[:, None]
+            begins = np.tri(len(labels), len(labels) - 1, -1)[:, :, None] == 0
             own = self._own_scores(scores, begins)
             values = self._votes(own, ~begins)
         if exported.per_class:
@@ -337,9 +336,9 @@ class _Graph:
         """Add columns (n, q) with 1 where the entry is a level, and return their name."""
         found = []
         for column in columns:
-            x = self.add("Gather", X, np.array([column.source]), axis=1)
+            x = self.add("Gather", X, column.source, axis=1)
             levels = [each for each in column.levels if each is not None]
-            holds = [self.add("Equal", x, np.array([[float(each)]])) for each in levels]
+            holds = [self.add("Equal", x, float(each)) for each in levels]
             # None stands for missing entries
             if len(levels) < len(column.levels) or column.kind == "missing":
                 holds.append(self.add("IsNaN", x))
@@ -350,20 +349,21 @@ class _Graph:
         """Add piecewise linear functions of columns (n, q) with knots and values (q, 2, k), and return their name."""
         knots, places = np.swapaxes(curves, 0, 1)
         widths = np.diff(knots)
-        above = self.add("Sub", self.add("Unsqueeze", x, np.array([2])), knots[:, :-1])
-        part = self.add("Min", self.add("Max", above, np.zeros(1)), widths)
+        above = self.add("Sub", self.add("Unsqueeze", x, 2), knots[:, :-1])
+        part = self.add("Min", self.add("Max", above, 0.0), widths)
         slopes = np.diff(places) / np.where(widths > 0, widths, 1.0)
-        rise = self.add("ReduceSum", self.add("Mul", part, slopes), np.array([2]), keepdims=0)
+        rise = self.add("ReduceSum", self.add("Mul", part, slopes), 2, keepdims=0)
         return self.add("Add", rise, places[None, :, 0])
 
-    def add(self, operator: str, *arguments: str | Array, **attributes: Any) -> str:
-        """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
+    def add(self, operator: str, *arguments: str | Array | float, **attributes: Any) -> str:
+        """Add a node and return the name of its output; arguments are names, or numbers that become constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in arguments]
         output = self._unique(operator.lower())
         self.nodes.append(self._onnx.helper.make_node(operator, names, [output], **attributes))
         return output
 
     def _constant(self, values):
+        values = np.atleast_1d(values)
         return self._tensor(self._exported.constant(values) if values.dtype.kind == "f" else values)
 
     def _tensor(self, values):
@@ -446,7 +446,7 @@ class _Graph:
             if each.is_input:
                 return found[view_of(each)][each.operation]
             if each.operation == "constant":
-                return self._constant(np.array([each.value]))
+                return self._constant(each.value)
             return self.add(each.operation, *operands)
 
         values = [folded(term.expression, added) for term in self._exported.terms]
@@ -498,33 +498,29 @@ class _Graph:
         if view.source is not None:
             squares = self.add("Transpose", self._sqnorms(V, len(centre)))
         far = self.add("Add", self.add("Gemm", near, V, transB=1, alpha=-2.0), squares)
-        return self.add("Max", self.add("Add", far, self._sqnorms(near, len(centre))), np.zeros(1))
+        return self.add("Max", self.add("Add", far, self._sqnorms(near, len(centre))), 0.0)
 
     def _distances(self, operator, X, key, view):
         """Add sums of squares, "Mul", or of sizes, "Abs", of n by n_vectors by d differences, which are in memory."""
-        difference = self.add(
-            "Sub", self.add("Unsqueeze", X, np.array([1])), self._vectors(key, view)
-        )
+        difference = self.add("Sub", self.add("Unsqueeze", X, 1), self._vectors(key, view))
         terms = self.add(operator, *[difference] * (2 if operator == "Mul" else 1))
         ones = np.ones((view.points.shape[1], 1))
-        return self.add("Squeeze", self.add("MatMul", terms, ones), np.array([2]))
+        return self.add("Squeeze", self.add("MatMul", terms, ones), 2)
 
     def _winner(self, scores):
         """Add the index of the predicted label (n,) and return its name."""
         answer = self._exported.answer
         if answer in ("sign", "inlier"):
-            found = self.add(
-                "Greater" if answer == "sign" else "GreaterOrEqual", scores, np.zeros(1)
-            )
+            found = self.add("Greater" if answer == "sign" else "GreaterOrEqual", scores, 0.0)
             index = self.add("Cast", found, to=self._onnx.TensorProto.INT64)
-            return self.add("Squeeze", index, np.array([1]))
+            return self.add("Squeeze", index, 1)
         return self.add("ArgMax", scores, axis=1, keepdims=0)
 
     def _probabilities(self, values):
         """Add the probabilities (n, c) of decision values and return their name."""
         curves = self._exported.curves
         if curves is None:
-            scaled = self.add("Mul", values, np.full((1, 1), self._exported.inverse_temperature))
+            scaled = self.add("Mul", values, self._exported.inverse_temperature)
             return self.add("Softmax", scaled, axis=1)
         if curves.shape[2] > 1:
             found = self._interpolated(values, curves)
@@ -532,24 +528,23 @@ class _Graph:
             slope, offset = curves.transpose(1, 2, 0)
             found = self.add("Sigmoid", self.add("Sub", self.add("Mul", values, -slope), offset))
         if len(curves) == 1:
-            return self.add("Concat", self.add("Sub", np.ones((1, 1)), found), found, axis=1)
-        total = self.add("ReduceSum", found, np.array([1]))
-        possible = self.add("Greater", total, np.zeros((1, 1)))
-        equal = np.full((1, 1), 1 / len(curves))
-        return self.add("Where", possible, self.add("Div", found, total), equal)
+            return self.add("Concat", self.add("Sub", 1.0, found), found, axis=1)
+        total = self.add("ReduceSum", found, 1)
+        possible = self.add("Greater", total, 0.0)
+        return self.add("Where", possible, self.add("Div", found, total), 1 / len(curves))
 
     # --- votes -------------------------------------------------------------------------------------------------------
 
     def _votes(self, own, ties):
-        """Add the votes for each class and return their name; it wins those ``ties`` (c, c - 1) whose score is 0."""
-        tied = self.add("And", self.add("Equal", own, np.zeros(1)), ties[:, :, None])
-        won = self.add("Or", self.add("Greater", own, np.zeros(1)), tied)
+        """Add the votes for each class and return their name; it wins those ``ties`` (c, c - 1, 1) whose score is 0."""
+        tied = self.add("And", self.add("Equal", own, 0.0), ties)
+        won = self.add("Or", self.add("Greater", own, 0.0), tied)
         return self._class_sums(self.add("Cast", won, to=self.number))
 
     def _decision(self, own, begins):
         """Add one value for each class, votes plus sums of scores that break equal votes, and return their name."""
         sums = self._class_sums(own)
-        size = self.add("Mul", self.add("Add", self.add("Abs", sums), np.ones(1)), np.full(1, 3.0))
+        size = self.add("Mul", self.add("Add", self.add("Abs", sums), 1.0), 3.0)
         return self.add("Add", self._votes(own, begins), self.add("Div", sums, size))
 
     def _own_scores(self, scores, begins):
@@ -557,11 +552,11 @@ class _Graph:
         columns = pair_columns(len(begins)).astype(np.int32)
         # transposed: a runtime gathers rows far faster than columns
         own = self.add("Gather", self.add("Transpose", scores), columns, axis=0)
-        return self.add("Mul", own, np.where(begins, 1.0, -1.0)[:, :, None])
+        return self.add("Mul", own, np.where(begins, 1.0, -1.0))
 
     def _class_sums(self, own):
         """Add the sums over the pairs of each class (n, c) and return their name."""
-        return self.add("Transpose", self.add("ReduceSum", own, np.array([1]), keepdims=0))
+        return self.add("Transpose", self.add("ReduceSum", own, 1, keepdims=0))
 
 
 @functools.cache

@@ -141,6 +141,8 @@ def _positive(name, values):
 def _edges(values):
     """Return the edges of cells whose geometric centres are the values."""
     logs = np.log(np.asarray(values, np.float64))
-    steps = np.diff(logs) if len(logs) > 1 else np.ones(1)
-    inner = logs[:-1] + steps / 2 if len(logs) > 1 else np.empty(0)
-    return np.exp(np.concatenate([[logs[0] - steps[0] / 2], inner, [logs[-1] + steps[-1] / 2]]))
+    # one cell more on each side, as wide as the last; a single cell has a width of e
+    logs = (
+        np.pad(logs, 1, "reflect", reflect_type="odd") if len(logs) > 1 else logs + np.arange(-1, 2)
+    )
+    return np.exp((logs[:-1] + logs[1:]) / 2)

@@ -65,8 +65,8 @@ def test_the_layout_offers_every_control_of_the_form(client):
 
 def test_gamma_changes_the_figure_and_the_code(app, client):
     first, second = _show(app, client), _show(app, client, **{"exponent-1": 1.0})
-    assert "mc.Gaussian(1.0)" in first["code"]["children"]
-    assert "mc.Gaussian(10.0)" in second["code"]["children"]
+    assert "mc.Gaussian(gamma=1.0)" in first["code"]["children"]
+    assert "mc.Gaussian(gamma=10.0)" in second["code"]["children"]
     assert all(
         first["figure"]["children"] != other for other in (second["figure"]["children"], None)
     )

@@ -24,7 +24,7 @@ def test_an_answer_has_a_figure_facts_and_code(session, choose):
     assert answer.message == ""
     assert len(set(answer.pictures)) == 2
     assert answer.facts[-1].startswith("computed in ")
-    assert "mc.Gaussian(1.0)" in answer.code
+    assert "mc.Gaussian(gamma=1.0)" in answer.code
 
 
 def test_the_same_choice_is_computed_once(session, choose, computed_by):

@@ -24,39 +24,13 @@ SIZES = (4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True)
-class Part:
-    """A kernel with one parameter: a number above 0, or a degree, or nothing for the linear kernel."""
-
-    family: str
-    value: float
-
-    @property
-    def code(self) -> str:
-        """The kernel as an expression of Python."""
-        values, options = self._arguments
-        return f"mc.{self.family}({', '.join([*map(repr, values), *(f'{k}={v!r}' for k, v in options.items())])})"
-
-    def kernel(self) -> mc.Kernel:
-        """Return the kernel."""
-        values, options = self._arguments
-        return getattr(mc, self.family)(*values, **options)
-
-    @property
-    def _arguments(self):
-        # two derivatives at 0 are needed for the geometry
-        return () if self.family == "Linear" else (self.value,), {
-            "nu": 2.5
-        } if self.family == "Matern" else {}
-
-
-@dataclass(frozen=True)
 class Choice:
     """A view of a table in a plane, one or two kernels and how they are combined, C and a size."""
 
     view: str
     table: str
     plane: str
-    parts: tuple[Part, ...]
+    parts: tuple[mc.Kernel, ...]
     operation: str
     C: float
     size: int
@@ -64,12 +38,12 @@ class Choice:
     @property
     def code(self) -> str:
         """The kernel as an expression of Python."""
-        return OPERATIONS[self.operation].join(part.code for part in self.parts)
+        return OPERATIONS[self.operation].join(f"mc.{part!r}" for part in self.parts)
 
     def kernel(self) -> mc.Kernel:
         """Return the kernel: one part, or the sum or product of two."""
         combine = operator.mul if self.operation == "product" else operator.add
-        return functools.reduce(combine, (part.kernel() for part in self.parts))
+        return functools.reduce(combine, self.parts)
 
 
 def read(
@@ -95,12 +69,17 @@ def read(
 
 
 def _part(family, exponent, degree):
+    """Return a kernel with one parameter: a number above 0, or a degree, or nothing for the linear kernel."""
     _one_of("kernel", family, FAMILIES)
     name, low, high = FAMILIES[family]
+    # two derivatives at 0 are needed for the geometry
+    options = {"nu": 2.5} if family == "Matern" else {}
     if name == "degree":
         _one_of(name, degree, range(int(low), int(high) + 1))
-        return Part(family, int(degree))
-    return Part(family, 0.0 if name is None else power(name, exponent, low, high))
+        options[name] = int(degree)
+    elif name is not None:
+        options[name] = power(name, exponent, low, high)
+    return getattr(mc, family)(**options)
 
 
 def power(name: str, exponent: float, low: float, high: float) -> float:
