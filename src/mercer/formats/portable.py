@@ -31,7 +31,7 @@ from mercer.formats.libsvm import svm_type, text_of
 from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import map_rows
 from mercer.kernels.tracing import rewritten
-from mercer.solvers.svm.pairs import class_slices, class_values, pair_values, votes
+from mercer.solvers.svm.pairs import class_slices, class_values, decide, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC", "TableClassifier")
@@ -159,14 +159,13 @@ class Portable:
 
     def places(self, scores: Array) -> Array:
         """Return the index of the label of each row of scores (n, m)."""
-        if self.answer in ("sign", "inlier"):
-            return (scores[:, 0] > 0 if self.answer == "sign" else scores[:, 0] >= 0).astype(int)
-        if self.answer == "votes":
-            scores = votes(scores, len(self.labels))
-        elif self.answer == "probable":
-            values = class_values(scores, len(self.labels)) if self.per_class else scores
-            scores = calibrated(self.curves, values)
-        return scores.argmax(axis=1)
+        c = len(self.labels)
+        if self.answer == "inlier":
+            return (scores[:, 0] >= 0).astype(int)
+        if self.answer == "probable":
+            values = class_values(scores, c) if self.per_class else scores
+            return calibrated(self.curves, values).argmax(axis=1)
+        return decide(scores, c, "ovo" if self.answer == "votes" else "ovr")
 
     def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
@@ -204,7 +203,7 @@ def view_of(symbol: Symbol) -> tuple[Any, ...]:
 
 
 def portable(model: object, dtype: str) -> Portable:
-    """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
+    """Return a fitted model as arithmetic, or raise for a model, kernel or label that exports do not support.
 
     ``model`` is anything that `as_expansion` reads or returns, a pipeline that scales columns before such a model, or a
     search with a ``best_estimator_``, also as the last step, or a CalibratedClassifierCV of one classifier.
@@ -218,8 +217,6 @@ def portable(model: object, dtype: str) -> Portable:
     ('sign', [0, 1], (1, 1))
     """
     model = in_main_memory(model)
-    if dtype not in ("float32", "float64", np.float32, np.float64):
-        raise ValueError(f"dtype = {shown(dtype)} must be 'float32' or 'float64'.")
     model, curves, probable = _opened(model)
     moved = None
     if isinstance(model, Pipeline):
