@@ -282,14 +282,19 @@ class Expansion:
             )
         j = in_main_memory(index[1])
         j = [j] if isinstance(j, (int, np.integer)) else j
+        points = self.prepared
         if self._coef is None and not isinstance(j, slice):
             # features of some points do not need the other points
             taken = positions(j, len(self))
             if not len(taken):
                 # an expansion has at least one point
-                return self @ self.prepared.full((len(self), 0), 0)
-            return over_points(self._kernel, self.prepared.take(taken))
-        return self._over(_take_columns(self.dense_coef(), j))
+                return self @ points.full((len(self), 0), 0)
+            return over_points(self._kernel, points.take(taken))
+        coef = self.dense_coef()
+        if isinstance(coef, np.ndarray) or isinstance(j, slice):
+            return self._over(coef[:, j])
+        places = points.xp.asarray(positions(j, len(self)), device=points.device)
+        return self._over(points.xp.take(coef, places, axis=1))
 
     def _over(self, coef):
         """Return another block over the same points."""
@@ -612,15 +617,6 @@ def _columns(C, points, name):
     if C.ndim not in (1, 2):
         raise ValueError(f"{name} must have shape (n,) or (n, m), got {tuple(C.shape)}.")
     return C[:, None] if C.ndim == 1 else C
-
-
-def _take_columns(coef, index):
-    """Return the columns of a slice, or of a list or array of positions."""
-    if isinstance(coef, np.ndarray) or isinstance(index, slice):
-        return coef[:, index]
-    xp = array_api_compat.array_namespace(coef)
-    taken = positions(index, coef.shape[1])
-    return xp.take(coef, xp.asarray(taken, device=array_api_compat.device(coef)), axis=1)
 
 
 def _frozen(array):

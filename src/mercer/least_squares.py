@@ -256,12 +256,6 @@ def warn_if_ignored(
         )
 
 
-def _are_unequal(scale):
-    """Return whether the rounding of vectors times the largest number hides those times the smallest, 0 left out."""
-    square = scale[scale > 0] ** 2
-    return len(scale) * EPS * float(square.max()) > INACCURATE * float(square.min())
-
-
 def _of_unequal_weights(M, Y, ridge):
     """Solve by a Cholesky factor, whose rounding is relative to the norm of each vector; None if M is nearly singular.
 
@@ -275,8 +269,8 @@ def _of_unequal_weights(M, Y, ridge):
     # squared distances to the span of the vectors before, as shares of squared norms
     if failed or L.diagonal().min() ** 2 * INACCURATE < len(M) * epsilon(M):
         return None
-    A = scipy.linalg.cho_solve((L, True), Y / root)
     scaled_Y = Y / root
+    A = scipy.linalg.cho_solve((L, True), scaled_Y)
     residual = _certify(scaled_Y - scaled @ A, scaled_Y, _TOL["float32"], "Cholesky")
     return Solved(A / root, residual, Y)
 
@@ -284,18 +278,24 @@ def _of_unequal_weights(M, Y, ridge):
 def _dense(inner, Y, ridge, name, _random_state):
     """Solve by a Cholesky factor of the matrix, or in the span of its eigenvectors where the ridge is rounding."""
     M = inner.dense()
-    if not is_rounding(ridge, M):
-        return _direct(M, Y, ridge, name)
-    return _without_ridge(
-        M, Y, ridge, name, inner.scale if isinstance(inner, Weighted) else np.ones(len(M))
-    )
+    if is_rounding(ridge, M):
+        scale = inner.scale if isinstance(inner, Weighted) else np.ones(len(M))
+        return _without_ridge(M, Y, ridge, name, scale)
+    np.fill_diagonal(M, M.diagonal() + ridge)
+    factored = cholesky.Factored(M, name)
+    A = factored.solve(Y)
+    # one step of refinement also corrects for jitter
+    A += factored.solve(Y - factored @ A)
+    return Solved(A, _certify(Y - factored @ A, Y, _TOL["float64"], "Cholesky"), Y)
 
 
 def _without_ridge(M, Y, ridge, name, scale):
     """Solve in the span of the eigenvectors above rounding, or, of weights far apart, by a Cholesky factor."""
     squares = M.diagonal().copy()
     spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
-    unequal = _are_unequal(scale)
+    # the rounding of vectors times the largest number hides those times the smallest, 0 left out
+    weights = scale[scale > 0] ** 2
+    unequal = len(M) * EPS * float(weights.max()) > INACCURATE * float(weights.min())
     solved = _of_unequal_weights(M, Y, ridge) if unequal else None
     if solved is not None:
         return solved
@@ -342,15 +342,6 @@ def _warn_if_outside(M, V, values, name):
             "points, which are not fitted: give weights closer to each other, or a larger ridge.",
             ConvergenceWarning,
         )
-
-
-def _direct(M, Y, ridge, name):
-    np.fill_diagonal(M, M.diagonal() + ridge)
-    factored = cholesky.Factored(M, name)
-    A = factored.solve(Y)
-    # one step of refinement also corrects for jitter
-    A += factored.solve(Y - factored @ A)
-    return Solved(A, _certify(Y - factored @ A, Y, _TOL["float64"], "Cholesky"), Y)
 
 
 def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
