@@ -416,32 +416,34 @@ class Transposed(Composite):
 
 def _add(left, right):
     """Return a sum of kernels, or a kernel plus a number of at least 0."""
-    if isinstance(right, Real) and not isinstance(right, bool):
+    if _is_number(right):
         check_number("value", right)
         return left if right == 0 else _joined(Sum, left, Constant(float(right)))
-    return _joined(Sum, left, right) if isinstance(right, Kernel) else _no_kernel(right)
+    return _joined(Sum, left, right)
 
 
 def _multiply(left, right):
     """Return a product of kernels, or a kernel times a positive number."""
-    if isinstance(right, Real) and not isinstance(right, bool):
+    if _is_number(right):
         check_number("factor", right)
         return Scaled(left, float(right))
-    return _joined(Product, left, right) if isinstance(right, Kernel) else _no_kernel(right)
+    return _joined(Product, left, right)
 
 
-def _no_kernel(other):
-    """Raise a TypeError for a name or a class in place of a kernel; Python asks other objects for the operator."""
-    if isinstance(other, (str, type)):
-        raise TypeError(
-            f"kernels are combined with kernels and numbers, got {getattr(other, '__name__', other)!r}; write "
-            "objects, as in mercer.Gaussian(0.5) + mercer.Linear()."
-        )
-    return NotImplemented
+def _is_number(value):
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _joined(kind, left, right):
     """Return the sum or product of two kernels; one more term of a long one joins its last terms."""
+    if isinstance(right, (str, type)):
+        raise TypeError(
+            f"kernels are combined with kernels and numbers, got {getattr(right, '__name__', right)!r}; write "
+            "objects, as in mercer.Gaussian(0.5) + mercer.Linear()."
+        )
+    if not isinstance(right, Kernel):
+        # Python asks other objects for the operator
+        return NotImplemented
     if (
         isinstance(left, kind)
         and _levels(left) >= _GROUPED

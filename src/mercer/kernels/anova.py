@@ -6,12 +6,12 @@ from operator import mul
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_integer, shown
+from mercer._common import Array, PointsLike, check_integer
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, finite, storable_kernel
+from mercer.kernels.base import Kernel, finite, require_rows, storable_kernel
 
 
 @storable_kernel
@@ -63,10 +63,7 @@ class Anova(Composite):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("degree", self.degree)
-        if self.kernel.tags.points != "rows":
-            raise ValueError(
-                f"kernel of Anova must be a kernel on rows of numbers, got {shown(self.kernel)}."
-            )
+        require_rows(self)
 
     def _resolved(self, X, sample_weight):
         X = self.admit(X, "X")

@@ -614,6 +614,14 @@ def require_gradient(
         )
 
 
+def require_rows(kernel: Any) -> None:
+    """Raise a ValueError unless the inner kernel of a kernel is one on rows."""
+    if kernel.kernel.tags.points != "rows":
+        raise ValueError(
+            f"kernel of {type(kernel).__name__} must be a kernel on rows of numbers, got {shown(kernel.kernel)}."
+        )
+
+
 def require_kernel(kernel: Kernel) -> None:
     """Raise a TypeError unless ``kernel`` is a Kernel; the message tells what to use for names and functions."""
     if not isinstance(kernel, Kernel):

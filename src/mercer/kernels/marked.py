@@ -70,9 +70,13 @@ def without_marks(kernel: Kernel, points: Array) -> Array:
     return points[:, : kernel.n_features] if isinstance(kernel, Marked) else points
 
 
+def _has_marks(kernel):
+    return isinstance(kernel, Marked) and kernel.n_features is not None
+
+
 def kernel_of_data(kernel: Kernel) -> Kernel:
     """Return the kernel of rows without marks: the sum of the kernels whose features data have."""
-    if not isinstance(kernel, Marked) or kernel.n_features is None:
+    if not _has_marks(kernel):
         return kernel
     parts = kernel._kernels_of(np.array([kernel._of_data]))  # noqa: SLF001
     return functools.reduce(operator.add, [part for part, _ in parts])
@@ -88,7 +92,7 @@ class Part(NamedTuple):
 
 def parts_of(kernel: Kernel, Z: Points) -> list[Part]:
     """Return the parts of points with marks: k(x, z) of data x is the sum over them. None of points without marks."""
-    if not isinstance(kernel, Marked) or kernel.n_features is None:
+    if not _has_marks(kernel):
         return []
 
     def split():
@@ -101,7 +105,7 @@ def parts_of(kernel: Kernel, Z: Points) -> list[Part]:
 
 def plain_rows(kernel: Kernel, X: Points) -> Points | None:
     """Return points of a marked kernel without marks if all are data; None for others."""
-    if not isinstance(kernel, Marked) or kernel.n_features is None:
+    if not _has_marks(kernel):
         return None
     of_data = kernel._of_data  # noqa: SLF001
     marks = kernel._marks(X)  # noqa: SLF001

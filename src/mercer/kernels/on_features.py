@@ -1,6 +1,6 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mercer._common import Array, PointsLike, shown
@@ -140,12 +140,12 @@ def _clipped(tile, s):
     return tile.fill_diagonal(tile.xp.where(s > 0, s, tile.xp.zeros_like(s)), 0.0)
 
 
+@dataclass(frozen=True)
 class _FeatureVectors:
     """Feature vectors of points, of which bandwidth rules use the distances."""
 
-    def __init__(self, kernel: Kernel, container: Shared) -> None:
-        self.kernel = kernel
-        self.container = container
+    kernel: Kernel
+    container: Shared
 
     def __len__(self) -> int:
         return len(Points(self.container))

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
-from mercer._compute.memory import blocks
+from mercer._compute.memory import blocks, cut
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
-from mercer.kernels.base import Kernel, kernel_class
+from mercer.kernels.base import Kernel, kernel_class, require_rows
 
 # Elementary steps of a compiled call, about 0.1 s, after which Ctrl-C is noticed.
 _STEPS = 30_000_000
@@ -110,13 +110,11 @@ class OverVectors(Structured):
     kernel: Kernel
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel of {name} must be a Kernel, got {shown(self.kernel)}.")
-        if self.kernel.tags.points != "rows":
-            raise ValueError(
-                f"kernel of {name} must be a kernel on rows of numbers, got {shown(self.kernel)}."
+            raise TypeError(
+                f"kernel of {type(self).__name__} must be a Kernel, got {shown(self.kernel)}."
             )
+        require_rows(self)
 
     @property
     def positive_semidefinite(self) -> bool | None:
@@ -417,12 +415,8 @@ def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     out = np.empty((n, m))
     side = int(max(1, min(1024, (_STEPS / max(1, work)) ** 0.5)))
     whole = tile.X is tile.Z
-    pairs = [
-        (slice(i, min(i + side, n)), slice(j, min(j + side, m)))
-        for i in range(0, n, side)
-        for j in range(0, m, side)
-        if not whole or j <= i
-    ]
+    pairs = itertools.product(cut(n, side), cut(m, side))
+    pairs = [(i, j) for i, j in pairs if not whole or j.start <= i.start]
     run_tasks(lambda b: fill(*pairs[b], out[pairs[b]]), len(pairs))
     return mirrored(out) if whole else out
 

@@ -47,15 +47,14 @@ def _check_profile(name, profile):
         raise TypeError(
             f"{name} must be a static method, profile(xp, s, *parameters, order=0); add @staticmethod."
         )
-    parameters = inspect.signature(profile.__func__).parameters
-    takes_order = "order" in parameters or any(
-        each.kind is each.VAR_KEYWORD for each in parameters.values()
-    )
-    if not takes_order:
+    signature = inspect.signature(profile.__func__)
+    try:
+        signature.bind_partial(order=0)
+    except TypeError:
         raise TypeError(
             f"{name} must take order=0 as its last argument, and return the derivative of that order at s, up to 4; "
-            f"it takes {', '.join(parameters)}."
-        )
+            f"it takes {', '.join(signature.parameters)}."
+        ) from None
 
 
 def check_use(kernel_class: type, values: tuple[Any, ...], named: dict[str, Any]) -> None:

@@ -87,16 +87,19 @@ class VariableWidthGaussian(Marked):
     @finite
     def evaluate(self, tile: Tile) -> Array:
         A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
-        t = (A[:, None] + B[None, :]) - 1
-        # a^2 b^2 / (s^2 t^2) - 1, which is exact near 0
-        excess = (A[:, None] - 1) * (B[None, :] - 1) / t
-        s = tile.mapped(self._rows).sqdist
-        return tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
+        return self._values(tile.xp, A[:, None], B[None, :], tile.mapped(self._rows).sqdist)
 
     @finite
     def diagonal(self, points: Points) -> Array:
         A = self._relative(self._marks(points))
-        return points.xp.exp(self.n_features / 2 * points.xp.log1p((A - 1) ** 2 / (2 * A - 1)))
+        return self._values(points.xp, A, A, 0.0)
+
+    def _values(self, xp, A, B, s):
+        """Return the values of pairs of relative widths at squared distances."""
+        t = (A + B) - 1
+        # a^2 b^2 / (s^2 t^2) - 1, which is exact near 0
+        excess = (A - 1) * (B - 1) / t
+        return xp.exp(self.n_features / 2 * xp.log1p(excess) - self.gamma * s / t)
 
     def _relative(self, a):
         """Return a^2 / s^2, without overflow of a^2."""
