@@ -547,12 +547,6 @@ def admit_pair(kernel: Kernel, X: PointsLike, Z: PointsLike) -> tuple[Points, Po
     return matched(kernel, X, Points(kernel.admit(Z, "Z")))
 
 
-def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
-    """Return a validated container X and known ``Points`` Z as ``Points`` of one floating type."""
-    require_resolved(kernel)
-    return matched(kernel, kernel.admit(X, "X"), Z)
-
-
 def validated(kernel: Kernel, X: PointsLike) -> PointsLike:
     """Return points that a model has validated in the form of a kernel, most of which take finite rows as they are."""
     plain = type(X) is np.ndarray and type(kernel).admit is Kernel.admit

@@ -7,7 +7,7 @@ import numpy as np
 from mercer._compute.points import Points, as_dense_rows, count_points, owned, owned_each
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, admit_beside, brief, storable_kernel
+from mercer.kernels.base import Kernel, brief, matched, storable_kernel
 from mercer.kernels.feature_map import Featured
 from mercer.kernels.mapped import like
 
@@ -80,4 +80,4 @@ class EmpiricalMap(Featured, Composite):
         X = points.container
         if isinstance(own, np.ndarray) and own.dtype.kind == "f" and not hasattr(X, "tocsr"):
             own = like(own, X)
-        return Tile(*admit_beside(self.kernel, X, Points(own)))
+        return Tile(*matched(self.kernel, self.kernel.admit(X, "X"), Points(own)))

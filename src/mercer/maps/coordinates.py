@@ -286,12 +286,13 @@ def spectral_coordinates(
     weights: Array | None = None,
 ) -> Coordinates:
     """Return coordinates as `spectral` does, of vectors whose kernel was tried; axes and origin may have weights."""
-    vectors, values = whole_spectrum(phi, centre, memory, random_state, weights)
-    kept = values > tol * values[0]
-    _logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
+    pairs = _whole_spectrum(phi, centre, memory, random_state, weights)
+    pairs = pairs.take(pairs.values > tol * pairs.values[0])
+    vectors = pairs.vectors
+    _logger.info("%d coordinates of %d vectors", len(pairs.values), len(phi))
     if weights is not None:
         vectors = vectors * np.sqrt(weights).astype(vectors.dtype)[:, None]
-    basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
+    basis = phi @ (vectors / np.sqrt(pairs.values).astype(vectors.dtype))
     return coordinates_about(origin_of(phi, centre, weights), basis)
 
 
@@ -461,19 +462,12 @@ def origin_of(phi: Expansion, centre: bool, weights: Array | None = None) -> Exp
     return mean(phi, weights) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
 
-def whole_spectrum(
-    phi: Expansion, centre: bool, memory: Memory, random_state: Seed, weights: Array | None = None
-) -> tuple[Array, Array]:
-    """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
+def _whole_spectrum(phi, centre, memory, random_state, weights=None):
+    """Return all eigenpairs of the (centred) inner products above rounding."""
     require_matrix(len(phi), memory)
-    pairs = eigenpairs(
+    return eigenpairs(
         phi, Wanted(None), centre, weights=weights, memory=memory, random_state=random_state
     )
-    # centred twice: division by a small singular value amplifies the rounding errors of the first time
-    vectors = (
-        pairs.vectors - pairs.vectors.mean(axis=0) if centre and weights is None else pairs.vectors
-    )
-    return vectors, pairs.values
 
 
 def require_matrix(n: int, memory: Memory) -> None:
@@ -543,8 +537,9 @@ def whitened(
     """
     require_symmetric("phi", phi)
     check_flag("centre", centre)
-    V, values = whole_spectrum(phi, centre, memory, random_state)
-    root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
+    pairs = _whole_spectrum(phi, centre, memory, random_state)
+    V = pairs.vectors
+    root = (V / np.sqrt(pairs.values).astype(V.dtype)) @ V.T
     # V is an isometry, so all formulas of an orthonormal basis hold
     return coordinates_about(origin_of(phi, centre), phi @ root)
 

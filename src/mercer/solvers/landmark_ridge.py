@@ -22,7 +22,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
-from mercer.kernels.base import admit_beside
+from mercer.kernels.base import matched
 from mercer.least_squares import powers_of_two
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
@@ -134,7 +134,8 @@ def _transposed(onto, points, columns, width, right):
     """Return K_zx R (m, width), some points at a time, with rows ``right(K, *columns)`` of R from those of K_xz."""
     found = np.zeros((len(onto), width))
     for part in gen_batches(count_points(points), _POINTS):
-        X, Z = admit_beside(onto.kernel, take_points(points, part), onto.prepared)
+        X = onto.kernel.admit(take_points(points, part), "X")
+        X, Z = matched(onto.kernel, X, onto.prepared)
         own = [column[part] for column in columns]
         found += transposed(
             onto.kernel, X, Z, width, lambda rows, K, own=own: right(K, *(c[rows] for c in own))
