@@ -44,7 +44,7 @@ def column(j, value):
         ("SVC", "support_vectors_", lambda a: a[:, :2], "has 2 columns, not 3"),
         ("SVC", "support_vectors_", lambda a: a[1:], "s of 's'"),
         ("SVC", "support_vectors_", lambda a: a.astype(int), "must hold floats"),
-        ("SVC", "classes_", lambda a: a[:1], "there must be two|is 1"),
+        ("SVC", "classes_", lambda a: a[:1], "c of 'c' is 3"),
         ("SVC", "n_features_in_", lambda _: 3.0, "positive integer"),
         ("SVC", "n_features_in_", lambda _: 0, "positive integer"),
         (
@@ -60,7 +60,7 @@ def column(j, value):
         ("SVC", "feature_names_in_", lambda _: np.array([1, 2, 3], object), "must be strings"),
         ("SVR", "dual_coef_", lambda a: a[:, 0], "1 dimensions"),
         ("SVR", "intercept_", lambda a: float(a[0]), "must be an array"),
-        ("KernelPCA", "expansion_", lambda psi: psi[:, :2], "m of 'm' is"),
+        ("KernelPCA", "expansion_", lambda psi: psi[:, :2], "m of 'n m' is"),
         ("KernelPCA", "expansion_", lambda _: None, "NoneType|no "),
         ("KernelRidge", "dual_coef_", lambda a: a[:, :1], "m of 'n m"),
         ("KernelPerceptron", "mistakes_", lambda runs: runs[:1], "one entry per vector"),

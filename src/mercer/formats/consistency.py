@@ -26,62 +26,54 @@ from mercer.solvers.svm.pairs import is_packed
 
 T = TypeVar("T")
 
-# Shapes of fitted attributes. A letter is one size within a model, and d its number of features. The two sizes of an
-# expansion are its points and vectors; "s *" is a container of s points; "|" separates alternatives; "." is a float.
-_SINGLE = {
+# Shapes of fitted attributes, most of which have one meaning in all models. A letter is one size within a model, and d
+# its number of features. The two sizes of an expansion are its points and vectors; "s *" is a container of s points;
+# "|" separates alternatives; "." is a float.
+_SHAPES = {
+    "class_weight_": "c",
+    "classes_": "c",
+    "components_": "m d",
+    "covariance_": "d d",
+    "Cs_": "p",
+    "dispersions_": "m",
+    "dual_coef_": "s m",
+    "eigenvalues_": "m",
+    "eigenvectors_": "N m",
+    "expansion_": "n m",
+    "feature_names_in_": "d",
+    "held_out_residuals_": "r m",
+    "intercept_": "m",
+    "margin_": "m",
+    "mean_": "d",
+    "means_": "c m",
+    "n_mistakes_": "m",
+    "n_support_": "c",
+    "posterior_": "p r",
+    "priors_": "c",
+    "residuals_": "m",
+    "shift_": "m",
     "support_": "s",
     "support_vectors_": "s *",
-    "dual_coef_": "s 1",
-    "intercept_": "1",
-    "expansion_": "n 1",
 }
-_CLASSIFIER = dict.fromkeys(("classes_", "class_weight_", "n_support_"), "c")
-_CLASSIFIER |= _SINGLE | {"dual_coef_": "s k", "intercept_": "m", "expansion_": "n m"}
-_EXPANSION = {"expansion_": "n m", "intercept_": "m"}
-_SCALER = (
-    "mean_",
-    "var_",
-    "scale_",
-    "min_",
-    "data_min_",
-    "data_max_",
-    "data_range_",
-    "max_abs_",
-    "center_",
-)
-_SCIKIT_LEARN = dict.fromkeys(_SCALER, "d") | {
+# Shapes that differ in some models; the points of table models have other columns than X.
+_SINGLE = {"dual_coef_": "s 1", "expansion_": "n 1", "intercept_": "1"}
+_OTHER_SHAPES = {
+    **dict.fromkeys(("SVC", "NuSVC"), {"dual_coef_": "s k"}),
+    **dict.fromkeys(("SVR", "NuSVR", "OneClassSVM", "SVDD"), _SINGLE),
+    **dict.fromkeys(("TableRegressor", "TableClassifier"), {"expansion_": ""}),
+    "KernelRidge": {"dual_coef_": "n m|n"},
+    "KernelPCA": {"mean_": "o 1"},
+    "KernelPerceptron": {"support_": "n"},
+    "InvariantMap": {"components_": "d d"},
+}
+_OF_SCALERS = (
+    "mean_", "var_", "scale_", "min_", "data_min_", "data_max_", "data_range_", "max_abs_", "center_",
+)  # fmt: skip
+_SHAPES_OF_SCIKIT_LEARN = dict.fromkeys((*_OF_SCALERS, "feature_names_in_"), "d") | {
     "coef_": "m d|d",
     "intercept_": "m|.",
     "classes_": "c",
 }
-_LAYOUTS = {
-    "SVC": _CLASSIFIER,
-    "NuSVC": _CLASSIFIER,
-    "SVR": _SINGLE,
-    "NuSVR": _SINGLE,
-    "QuantileSVR": _SINGLE
-    | {"dual_coef_": "s m", "intercept_": "m", "shift_": "m", "expansion_": "n m"},
-    "OneClassSVM": _SINGLE,
-    "SVDD": _SINGLE,
-    "KernelRidge": _EXPANSION | {"dual_coef_": "n m|n", "posterior_": "p r"},
-    "KernelPCA": _EXPANSION
-    | {"eigenvalues_": "m", "eigenvectors_": "N m", "residuals_": "m", "mean_": "o 1"},
-    "KernelFisher": _EXPANSION
-    | {"classes_": "c", "priors_": "c", "means_": "c m", "eigenvalues_": "m"},
-    "KernelPerceptron": _EXPANSION
-    | {"classes_": "c", "support_": "n", "n_mistakes_": "m", "margin_": "m"},
-    "Nystroem": _EXPANSION,
-    "KernelMap": _EXPANSION,
-    "PCAL1": {"mean_": "d", "components_": "m d", "dispersions_": "m"},
-    "TableRegressor": {"intercept_": "m", "held_out_residuals_": "r m"},
-    "TableClassifier": {"intercept_": "m", "classes_": "c"},
-    "SVCCV": {"classes_": "c", "Cs_": "p"},
-    "SVRCV": {"Cs_": "p"},
-    "Kernelized": {},
-    "VirtualSupportVectors": {"support_": "s"},
-    "InvariantMap": {"components_": "d d", "covariance_": "d d"},
-}
-_LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
 _INTEGERS = ("support_", "n_support_", "n_mistakes_", "rows", "times")
 # Kinds of other attributes, which have one meaning in all models.
 _COUNTS = (
@@ -230,9 +222,9 @@ def _(model: BaseEstimator):
         require_resolved(model.kernel_)
     for name in _NEEDED.get(type(model).__name__, ()):
         require(name in state, f"{name} is missing")
-    layouts = _LAYOUTS[type(model).__name__] | {"feature_names_in_": "d"}
-    for name, layout in layouts.items():
-        if name in state and state[name] is not None:
+    layouts = _SHAPES | _OTHER_SHAPES.get(type(model).__name__, {})
+    for name, layout in (layouts if own else _SHAPES_OF_SCIKIT_LEARN).items():
+        if layout and state.get(name) is not None:
             value = state[name]
             points = "*" in layout and len(getattr(value, "shape", ())) == 2
             value = without_marks(state.get("kernel_"), value) if points else value
