@@ -1,6 +1,7 @@
 """mercer info: describe a model file."""
 
 import argparse
+import textwrap
 
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
@@ -24,7 +25,8 @@ def _describe(found):
     }
     if hasattr(found.model, "steps"):
         facts["pipeline"] = " > ".join(type(step).__name__ for _, step in found.model.steps)
-    facts["kernel"] = card["kernel"] and _short(card["kernel"])
+    # on one line, cut if it is long, such as a kernel with a matrix
+    facts["kernel"] = card["kernel"] and textwrap.shorten(card["kernel"], 200, placeholder=" ...")
     if found.classes is not None:
         facts["classes"] = f"{len(found.classes)}: {tables.listed(found.classes)}"
     features = card["features"]
@@ -39,9 +41,3 @@ def _describe(found):
         first, *rest = str(report).splitlines()
         lines += [f"{'compressed':<12}{first}", *(" " * 12 + line for line in rest)]
     return "\n".join(lines)
-
-
-def _short(text, most=200):
-    """Return a text on one line, cut if it is long, such as a kernel with a matrix."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most]} ..."

@@ -27,10 +27,11 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Table:
-    """Rows X (n, d), dense or sparse, and labels y (n,) or (n, m) as the file has them, or None."""
+    """Rows X (n, d), dense or sparse, labels y (n,) or (n, m) as the file has them, or None, and lines of names."""
 
     X: Any
     y: np.ndarray | None
+    names: int = 0
 
 
 def read_table(path: Path, n_features: int, at_least: bool = False) -> Table:
@@ -48,7 +49,7 @@ def read_table(path: Path, n_features: int, at_least: bool = False) -> Table:
     >>> _ = path.write_text("width,height,kind\n1,2,yes\n3,4,no\n")
     >>> read_table(path, 2)
     Table(X=array([[1., 2.],
-           [3., 4.]]), y=array(['yes', 'no'], dtype='<U3'))
+           [3., 4.]]), y=array(['yes', 'no'], dtype='<U3'), names=1)
     """
     with naming(path):
         require_file(path, f"a data file: {KINDS}")
@@ -117,11 +118,12 @@ def _column(y, path):
 
 def _csv(path, n_features, at_least):
     with naming(path, "a .csv file must be text with columns separated by commas"):
-        lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-        rows = list(map(_cells, lines))
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        rows = [_cells(line) for line in lines if line.strip()]
     counts = np.array(list(map(len, rows)))
-    skip = int(bool(lines) and holds_names(lines[0]))
-    if len(lines) == skip:
+    # names are no numbers; a row of data whose first value is missing has other numbers
+    skip = int(bool(rows) and not any(map(_is_number, rows[0])))
+    if len(rows) == skip:
         raise Failure(f"{path}: the file has no rows; give at least one row of data.")
     width = int(counts[skip])
     unequal = np.flatnonzero(counts != width)
@@ -143,8 +145,8 @@ def _csv(path, n_features, at_least):
             f"{path}: {_no_number(rows[skip:], d, skip)}the first {d} columns must be numbers."
         ) from error
     if d == width:
-        return Table(X, None)
-    return Table(X, np.array([row[-1] for row in rows[skip:]]))
+        return Table(X, None, skip)
+    return Table(X, np.array([row[-1] for row in rows[skip:]]), skip)
 
 
 def _cells(line):
@@ -161,14 +163,6 @@ def _no_number(rows, d, skip):
         if found is None
         else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "
     )
-
-
-def holds_names(line: str) -> bool:
-    """Return whether a line has names, which means no numbers.
-
-    A row of data whose first value is missing has other numbers.
-    """
-    return not any(map(_is_number, _cells(line)))
 
 
 def _is_number(word):
@@ -192,9 +186,8 @@ def _libsvm(path, n_features, _at_least):
             if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
                 file.seek(0)
             X, y = load_svmlight_file(file, zero_based=False)
-        if X.shape[1] < n_features:
-            # files do not contain trailing zeros
-            X = sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], n_features))
+        # files do not contain trailing zeros
+        X.resize(X.shape[0], max(X.shape[1], n_features))
     return Table(X, y)
 
 

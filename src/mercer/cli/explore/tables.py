@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer._compute.memory import human_bytes
 from mercer.cli.failure import Failure
-from mercer.cli.tables import holds_names, read_table
+from mercer.cli.tables import read_table
 
 # Limits of an uploaded file; the views answer within seconds up to here.
 BYTES = 2_000_000
@@ -175,12 +175,10 @@ def uploaded(contents: str, name: str) -> tuple[str, Table]:
             found = read_table(path, 0, at_least=True)
         except Failure as failure:
             raise Failure(str(failure).replace(str(path), "the file")) from None
-        first = next(line for line in data.decode("utf-8-sig").splitlines() if line.strip())
-        header = int(holds_names(first))
         _require_size(*found.X.shape)
         _require_classes(found.y)
-        _, y = from_csv(path, header)
-    code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={header})\n"
+        _, y = from_csv(path, found.names)
+    code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={found.names})\n"
     return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(
         name, found.X, y, code, scaled=True
     )
