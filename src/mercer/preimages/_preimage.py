@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ from mercer.preimages.learned import Learned
 from mercer.preimages.search import Search
 
 _NAMES = {
-    "auto": None,
+    "auto": NoneType,
     "fixed_point": FixedPoint,
     "gradient": Gradient,
     "distances": Distances,
@@ -195,12 +196,7 @@ def _distances(psi, z, values):
 
 def _search(psi, method, start):
     """Return pre-images among objects."""
-    method = choose_method(
-        "search" if isinstance(method, str) and method == "auto" else method,
-        _NAMES,
-        Method,
-        "Search()",
-    )
+    method = choose_method(method, _NAMES, Method, "Search()") or Search()
     if not isinstance(method, Search):
         raise TypeError(
             f"{type(method).__name__} makes rows of numbers, but psi is over points in a list; use method='search'."
@@ -287,17 +283,16 @@ def explain(why: str, found: Found) -> str:
 
 def check_method(name: str, method: Any) -> None:
     """Raise unless a parameter is "auto", the name of a method, or a record."""
-    if not (isinstance(method, str) and method == "auto"):
-        choose_method(method, _NAMES, Method, "FixedPoint()", name)
+    choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
 def method_for(
     kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any
 ) -> tuple[Any, ...]:
     """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
-    if isinstance(method, str) and method == "auto":
-        return _automatic(kernel)
     method = choose_method(method, names, protocol, "FixedPoint()")
+    if method is None:
+        return _automatic(kernel)
     method.require(kernel)
     return method, f"{type(method).__name__} was requested"
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from mercer.preimages.descent import (
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 
-_NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
+_NAMES = {"auto": NoneType, "fixed_point": FixedPoint, "gradient": Gradient}
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,7 @@ class PreImage:
 def choose_method(
     method: Any, names: dict[Any, Any], protocol: type[Any], example: str, name: str = "method"
 ) -> Any:
-    """Return the method for a string or a record, or raise an error that lists the strings."""
+    """Return the method for a string or a record, None for "auto", or raise an error that lists the strings."""
     if isinstance(method, str):
         if method not in names:
             raise ValueError(

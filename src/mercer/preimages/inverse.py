@@ -128,14 +128,12 @@ def _from_distances(psi, start):
     # the distance at which the profile is midway between its maximum and its limit; the spread of the points if none is
     half, _ = invert(kernel, (top + far) / 2, spread(psi) ** 2)
     t = float(np.sqrt(half[0]))
-    points = np.empty(start.shape)
-    for j, a in enumerate(start):
-        values = psi[:, j](np.concatenate([a - t * np.eye(d), a + t * np.eye(d)]))[:, 0]
-        squares, inside = invert(kernel, values, half[0])
-        # a value below the range of the profile corresponds to an infinite distance, one above it to the distance 0
-        before, after = np.where(inside | (squares == 0), squares, np.nan).reshape(2, d)
-        points[j] = a + (before - after) / (4 * t)
-    return points
+    steps = t * np.concatenate([-np.eye(d), np.eye(d)])
+    values = np.array([psi[:, j](a + steps)[:, 0] for j, a in enumerate(start)])
+    squares, inside = invert(kernel, values, half[0])
+    # a value below the range of the profile corresponds to an infinite distance, one above it to the distance 0
+    before, after = np.split(np.where(inside | (squares == 0), squares, np.nan), 2, axis=1)
+    return start + (before - after) / (4 * t)
 
 
 @storable
