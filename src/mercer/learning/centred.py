@@ -11,7 +11,7 @@ from mercer._compute.memory import blocks
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.linalg.operators import epsilon
+from mercer.linalg.operators import Centred, epsilon
 
 
 def target_columns(y: ArrayLike, n: int) -> Array:
@@ -53,18 +53,10 @@ def class_codes(y: ArrayLike, method: str) -> Array:
 
 def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
     """Yield slices of rows and, for each kernel, those rows of H K H in float64, H = I - 11'/n."""
-    grams = [Gram(kernel, X) for kernel in kernels]
-    n = grams[0].shape[0]
-    means = [as_float64(gram @ np.full(n, 1 / n)) for gram in grams]
-    for rows in blocks(n, n * len(grams)):
-        pairs = zip(grams, means, strict=True)
-        yield (
-            rows,
-            [
-                as_float64(gram[rows, :]) - mean[rows, None] - mean + mean.mean()
-                for gram, mean in pairs
-            ],
-        )
+    centred = [Centred(Gram(kernel, X)) for kernel in kernels]
+    n = centred[0].shape[0]
+    for rows in blocks(n, n * len(centred)):
+        yield rows, [as_float64(each[rows, :]) for each in centred]
 
 
 def beside_first(K: Array) -> Array:

@@ -12,7 +12,7 @@ from mercer._common import TINY, Array, Memory, as_float64
 from mercer._compute.costs import TILE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, widened
-from mercer._compute.threads import run_on_rows, run_tasks, threaded_blas
+from mercer._compute.threads import run_on_rows, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first, variance
@@ -68,18 +68,9 @@ class Matrices:
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
-        found = np.empty((len(self._matrices), *B.shape))
-
-        def multiply(k):
-            found[k] = self._factors[k] * as_float64(self._matrices[k] @ B)
-
-        if self._stored:
-            run_tasks(multiply, len(found))
-        else:
-            # a matrix that is not stored is multiplied on several threads
-            for k in range(len(found)):
-                multiply(k)
-        return found
+        pairs = zip(self._factors, self._matrices, strict=True)
+        with threaded_blas(2 * len(self._matrices) * len(B) ** 2 * B.shape[1]):
+            return np.stack([factor * as_float64(matrix @ B) for factor, matrix in pairs])
 
 
 @dataclass(frozen=True)
