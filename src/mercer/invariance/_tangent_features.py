@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, shown
-from mercer._compute.memory import blocks
+from mercer._compute.memory import blocks, cut
 from mercer._compute.points import as_columns, as_dense_rows, owned
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion
@@ -18,6 +18,9 @@ from mercer.kernels.base import ByContent, admit_pair, require_kernel
 from mercer.manifold.jets import Planes, still
 from mercer.manifold.rules import jet, pullback
 from mercer.manifold.tensors import admitted
+
+# Points whose norms are computed at a time: a call takes longer than the inner products of a few points.
+_TOGETHER = 8
 
 
 @storable
@@ -136,8 +139,8 @@ class TangentFeatures(ByContent):
     def norms(self) -> Array:
         """Return the norms |chi_j| (m,)."""
         if self.coef is None:
-            single = [self._planes.take(slice(i, i + 1)) for i in range(len(self.points))]
-            squares = np.concatenate([_pairs(self.kernel, one, one).diagonal() for one in single])
+            some = [self._planes.take(rows) for rows in cut(len(self.points), _TOGETHER)]
+            squares = np.concatenate([_pairs(self.kernel, each, each).diagonal() for each in some])
         else:
             squares = np.einsum("im,im->m", self.coef, self._gram(self))
         # rounding and indefinite kernels give negative squares

@@ -59,7 +59,8 @@ class Flow:
             matrix = scipy.linalg.expm(-float(t) * generator)
         # an infinite factor would lose the centre
         places = (np.clip(matrix, -_BEYOND, _BEYOND) @ _pixels(self.shape))[:2]
-        return self._sampled(X, _interpolation(places, self.shape))
+        moved = _interpolation(places, self.shape) @ (X - self.background).T
+        return (self.background + moved.T).astype(X.dtype, copy=False)
 
     def derivative(self, X: Array) -> Array:
         """Return the derivatives (n, d) of the moved images in t at 0, exactly those of the interpolated images."""
@@ -67,10 +68,6 @@ class Flow:
         speed = np.asarray(self.velocity) @ _pixels(self.shape)
         slopes = _differences(X - self.background, self.shape)
         return -(speed[0] * slopes[0] + speed[1] * slopes[1]).astype(X.dtype, copy=False)
-
-    def _sampled(self, X, matrix):
-        moved = self.background + (matrix @ (X - self.background).T).T
-        return moved.astype(X.dtype, copy=False)
 
 
 @storable

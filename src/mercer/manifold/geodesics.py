@@ -331,18 +331,14 @@ def _speed(k, X, V):
     return units * pointwise(lengths, k, X, (1, 1), 0, "1GB")
 
 
-def _point(k, x, name):
-    """Return one point as a float64 vector."""
-    x = as_vector(x, name)[None, :]
-    refuse_large(name, x[0])
-    if name != "velocity":
-        x = admitted(k, x, name)
-    return x[0]
-
-
 def _two_points(k, **points):
+    """Return two points, or a point and a velocity, as float64 vectors."""
     x_name, z_name = points
-    x, z = (_point(k, point, name) for name, point in points.items())
+    x, z = (as_vector(point, name) for name, point in points.items())
+    for name, point in ((x_name, x), (z_name, z)):
+        refuse_large(name, point)
+        if name != "velocity":
+            admitted(k, point[None], name)
     if len(x) != len(z):
         raise ValueError(
             f"{x_name} has {len(x)} features, but {z_name} has {len(z)}; they must be equal."

@@ -210,16 +210,7 @@ def _normalized(kernel, X, Z, order):
 
 def _inverse_norm(kernel, X, order):
     """Return the derivatives of k(x, x)^(-1/2)."""
-    inner = kernel.kernel
-    if order < 2:
-        # without second derivatives
-        points = Points(X)
-        squares = inner.diagonal(points)
-        require_norms(kernel, squares)
-        return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * inner.diagonal_gradient(
-            points, np.ones(len(X))
-        )
-    squares = on_diagonal(jet(inner, X, X, (order, order)), order)
+    squares = on_diagonal(jet(kernel.kernel, X, X, (order, order // 2)), order)
     require_norms(kernel, squares[0])
     square = of_one_point(squares, X.shape, (order, 0), 0)
     root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
