@@ -166,7 +166,7 @@ def test_the_number_of_steps_is_limited():
             return super().__call__(Z)
 
     target = Target(psi)
-    descent = refine.Descent(Counted(target), Z, 1.0, target.squares.sum())
+    descent = refine.Descent(Counted(target), Z, 1.0, target.squares.sum(), (-np.inf, np.inf))
     descent.run(5, 1e-15)
     assert 5 <= len(calls) <= 11
 

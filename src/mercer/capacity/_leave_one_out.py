@@ -260,7 +260,9 @@ def leave_one_out(
     wrong = fitted.predict(X) != y
     kernel, points = training_points(fitted, X)
     points = X if kernel.tags.points == "indices" else points
-    alone = not _balanced(fitted) and all(one.fixed_C and one.on_margin.any() for one in found)
+    # weights of the classes may follow their sizes
+    balanced = getattr(fitted, "class_weight", None) == "balanced"
+    alone = not balanced and all(one.fixed_C and one.on_margin.any() for one in found)
     support = np.unique(np.concatenate([one.rows[one.coef != 0] for one in found]))
     for p in support if alone else range(n):
         rest = np.delete(np.arange(n), p)
@@ -270,12 +272,6 @@ def leave_one_out(
             predict_left_out(fitted, kernel, points, y, rest, np.array([p]), given)[0] != y[p]
         )
     return float(np.mean(wrong))
-
-
-def _balanced(fitted):
-    """Return whether weights of the classes follow their sizes."""
-    given = getattr(fitted, "class_weight", None)
-    return isinstance(given, str) and given == "balanced"
 
 
 def _count(name, model, suspects):

@@ -15,7 +15,7 @@ from mercer._compute.points import Points, sum_squares
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, form_of
-from mercer.preimages.descent import dense_rows, quotients, spread
+from mercer.preimages.descent import dense_rows, quotients, row_dot, spread
 from mercer.preimages.fixed_point import FixedPoint, steps, weighted_sums
 from mercer.preimages.gradient import Gradient
 from mercer.reduction.base import Stage, Target, require_new_points
@@ -219,8 +219,8 @@ class Residual:
         squares = kernel.diagonal(points)
         # phi(z) has no direction where k(z, z) <= 0
         scale = quotients(inner, squares[:, None])
-        values = np.einsum("ij,ij->i", scale, inner)
-        gradient = kernel.diagonal_gradient(points, np.einsum("ij,ij->i", scale, scale))
+        values = row_dot(scale, inner)
+        gradient = kernel.diagonal_gradient(points, sum_squares(scale))
         for tile, coef in parts:
             gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
         return -values, gradient, (squares > 0) & (values > ROUNDING * self.squares)
@@ -247,7 +247,7 @@ class ResidualMean(Residual):
         """Return values (r,), steps (r, d), and whether they are valid (r,)."""
         parts = self._tiles(Points(z))
         inner = self._inner(parts)
-        values = np.einsum("ij,ij->i", inner, inner)
+        values = sum_squares(inner)
         sums = []
         for tile, coef in parts:
             Q = evaluate_form(self.kernel, tile.sqdist, order=1)

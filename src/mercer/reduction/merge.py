@@ -10,7 +10,7 @@ import scipy.optimize
 from mercer._common import Array, as_float64, check_integer, shown
 from mercer._compute.costs import TILE
 from mercer._compute.memory import cut, parse_memory, require_memory
-from mercer._compute.points import Points
+from mercer._compute.points import Points, sum_squares
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
@@ -160,7 +160,7 @@ class _Pairs:
     def _losses(self, rows):
         """Return the losses of merging some slots with every other (r, n), infinite for empty slots."""
         s = self.sqdist[rows]
-        own, theirs = (np.einsum("ij,ij->i", coef, coef) for coef in (self.coef[rows], self.coef))
+        own, theirs = (sum_squares(coef) for coef in (self.coef[rows], self.coef))
         both = self.coef[rows] @ self.coef.T
         kept = np.full(s.shape, -np.inf)
         for h in self.h:

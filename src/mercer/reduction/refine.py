@@ -102,11 +102,8 @@ class Refine(Refinement):
         stage = trace.stages[-1]
         points = dense(take_points(stage.points, stage.rows))
         scale = spread(target.psi) / term_sizes(target, points)
-        bounds = (
-            (np.zeros(points.shape), np.full(points.shape, np.inf))
-            if target.kernel.tags.nonnegative
-            else None
-        )
+        least = 0.0 if target.kernel.tags.nonnegative else -np.inf
+        bounds = np.full(points.shape, least), np.full(points.shape, np.inf)
         descent = Descent(Captured(target), points, scale, target.squares.sum(), bounds)
         try:
             descent.run(self.max_iter, self.tol)
@@ -166,7 +163,7 @@ class Descent:
     scale: Array
     total: float
     # the least and the largest points, arrays or numbers
-    bounds: Any = None
+    bounds: tuple[Array, Array]
     value: float = np.inf
 
     def run(self, max_iter: int, tol: float) -> None:
@@ -176,8 +173,7 @@ class Descent:
             (self.points / self.scale).ravel(),
             jac=True,
             method="L-BFGS-B",
-            bounds=self.bounds
-            and scipy.optimize.Bounds(*(np.ravel(each / self.scale) for each in self.bounds)),
+            bounds=scipy.optimize.Bounds(*(np.ravel(each / self.scale) for each in self.bounds)),
             options={
                 "maxiter": max_iter,
                 "maxfun": 2 * max_iter,

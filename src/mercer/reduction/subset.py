@@ -12,6 +12,7 @@ from mercer._common import EPS, Array, Memory, check_positive, shown
 from mercer._compute.compile import compiled
 from mercer._compute.costs import STEP_WORK
 from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.points import sum_squares
 from mercer._compute.threads import threaded_blas
 from mercer.gram import Gram
 from mercer.linalg import cholesky
@@ -287,7 +288,7 @@ def eliminate_by_eigenvectors(basis: Independent) -> tuple[Array, Array]:
         # the null space is removed: eigenvalues of 0 or less are rounding errors
         eigenvalues = np.maximum(eigenvalues, EPS * eigenvalues[-1])
         A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
-        sizes = np.einsum("ij,ij->i", A, A)
+        sizes = sum_squares(A)
         with np.errstate(divide="ignore", over="ignore"):
             errors = eigenvalues * (sizes[:, None] / V**2)
         # a term without coefficients has no error, also where its entry of the eigenvector is 0
@@ -347,7 +348,7 @@ class Pivoted(Selection):
             lengths = partial.diagonal
             gains = lengths
             if self.aimed:
-                squares = np.einsum("ij,ij->i", left, left)
+                squares = sum_squares(left)
                 gains = np.divide(squares, lengths, out=np.full(len(left), -1.0), where=lengths > 0)
             i = int(np.argmax(gains))
             partial.add_one(i)
@@ -436,7 +437,7 @@ def best_subset(factor: Array, vectors: Array, size: int) -> Array:
     """
     n, r = factor.shape
     # rounding of the directions of features that the selected ones span
-    floor = (n * EPS) ** 2 * float(np.einsum("ij,ij->i", factor, factor).max())
+    floor = (n * EPS) ** 2 * float(sum_squares(factor).max())
     left = np.empty((size, n, r))
     gains = np.empty(size)
     rows = np.empty(size, np.int64)
