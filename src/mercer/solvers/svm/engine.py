@@ -40,7 +40,17 @@ from mercer.solvers.svm.on_demand import (
     tiles_of_points,
     wanted_rows,
 )
-from mercer.solvers.svm.options import SHARE, Limits, buffer_values, scaled, strict, width_of
+from mercer.solvers.svm.options import (
+    SHARE,
+    UNUSED,
+    Limits,
+    arena_of,
+    buffer_values,
+    copied_values,
+    scaled,
+    strict,
+    width_of,
+)
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, objectives, settle
@@ -75,8 +85,8 @@ _KNOWN = 0.5
 class State(NamedTuple):
     """Variables, each group in whole lanes, and the rows that are known: variable t has row ``K[slots[t]]``.
 
-    ``f``, ``coef``, ``lower`` and ``upper`` are float64 (m,); padding has bounds 0. ``spare`` is memory for copies of
-    kernel values, ``wanted`` takes the variables whose rows the caller has to compute.
+    ``f``, ``coef``, ``lower`` and ``upper`` are float64 (m,); padding has bounds 0. Copies of kernel values and other
+    arrays are in the ``arena``, ``wanted`` takes the variables whose rows the caller has to compute.
     """
 
     f: Any
@@ -87,7 +97,7 @@ class State(NamedTuple):
     epsilon: float
     K: Any
     slots: Any
-    spare: Any
+    arena: Any
     wanted: Any
     counts: Any
 
@@ -163,18 +173,18 @@ class Chain(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Memory for the kernel rows of a dual (values,) and for copies of values; variable t has row ``slots[t]``."""
+    """Memory for the kernel rows of a dual (values,) and for its other arrays; variable t has row ``slots[t]``."""
 
     K: Any
-    copies: Any
+    arena: Any
     slots: Any
 
     @classmethod
     def empty(cls, n: int, dtype: Any) -> Buffers:
         """Return memory for duals of at most n variables."""
         width = width_of(n)
-        values = allocate(buffer_values(n), dtype)
-        return cls(values[: width**2], values[width**2 :], np.empty(width, np.int64))
+        K = allocate(width**2, dtype)
+        return cls(K, arena_of(width, copied_values(width), dtype), np.empty(width, np.int64))
 
 
 @compiled
@@ -192,16 +202,16 @@ def new_slopes(s):
     """Return memory for the slopes of a state."""
     small()
     m = s.coef.size
-    rising = empty(m, s.K.dtype)
-    falling = empty(m, s.K.dtype)
-    middle = empty(s.groups.size - 1, np.float64)
+    rising = empty(m, s.K.dtype, s.arena)
+    falling = empty(m, s.K.dtype, s.arena)
+    middle = empty(s.groups.size - 1, np.float64, s.arena)
     return Slopes(
         rising,
         falling,
         middle,
-        empty(m, np.float64),
-        empty(m, np.int64),
-        empty(s.groups.size, np.int64),
+        empty(m, np.float64, s.arena),
+        empty(m, np.int64, s.arena),
+        empty(s.groups.size, np.int64, s.arena),
     )
 
 
@@ -217,6 +227,13 @@ def load_slopes(s, w):
         w.middle[g] = 0.5 * (top - bottom)
         widest = larger(widest, top + bottom)
     return widest
+
+
+@compiled
+def largest_violation(s):
+    """Return the largest violation of a state."""
+    small()
+    return load_slopes(s, new_slopes(s))
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -255,10 +272,10 @@ def _whole(points, s, w):
 
 
 @compiled
-def in_lanes(groups):
+def in_lanes(groups, arena=None):
     """Return where groups of variables begin and end if each takes whole lanes."""
     small()
-    lanes = empty(groups.size, np.int64)
+    lanes = empty(groups.size, np.int64, arena)
     lanes[0] = 0
     for g in range(groups.size - 1):
         lanes[g + 1] = lanes[g] + -(-(groups[g + 1] - groups[g]) // LANES) * LANES
@@ -266,10 +283,10 @@ def in_lanes(groups):
 
 
 @compiled
-def _places(groups, lanes):
+def _places(groups, lanes, arena):
     """Return the place of each variable of a state among those of groups, -1 for padding."""
     small()
-    places = empty(lanes[lanes.size - 1], np.int64)
+    places = empty(lanes[lanes.size - 1], np.int64, arena)
     for g in range(groups.size - 1):
         for t in range(lanes[g], lanes[g + 1]):
             place = groups[g] + t - lanes[g]
@@ -281,29 +298,29 @@ def _places(groups, lanes):
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
-    groups = in_lanes(w.ends)
+    groups = in_lanes(w.ends, s.arena)
     m = groups[groups.size - 1]
-    K = as_square(s.spare, m)
-    slots = empty(m, np.int64)
+    K = empty((m, m), s.K.dtype, s.arena)
+    slots = empty(m, np.int64, s.arena)
     for c in range(m):
         K[0, c] = 0
         slots[c] = -1
-    places = _places(w.ends, groups)
+    places = _places(w.ends, groups, s.arena)
     for c in range(m):
         places[c] = w.places[places[c]] if places[c] >= 0 else -1
-    f = picked(s.f, places)
-    coef = picked(s.coef, places)
-    lower = picked(s.lower, places)
-    upper = picked(s.upper, places)
-    rising = empty(m, s.K.dtype)
-    falling = empty(m, s.K.dtype)
+    f = picked(s.f, places, s.arena)
+    coef = picked(s.coef, places, s.arena)
+    lower = picked(s.lower, places, s.arena)
+    upper = picked(s.upper, places, s.arena)
+    rising = empty(m, s.K.dtype, s.arena)
+    falling = empty(m, s.K.dtype, s.arena)
     load(f, coef, lower, upper, s.epsilon, rising, falling)
     return Part(
         K,
         slots,
-        picked(s.slots, places),
+        picked(s.slots, places, s.arena),
         places,
-        picked(points.diagonal, places),
+        picked(points.diagonal, places, s.arena),
         rising,
         falling,
         coef,
@@ -318,7 +335,7 @@ def _take_steps(points, s, w, part, copies, aim, limit):
     """Take steps over the variables of a part and add the rows that they miss; return the number of steps."""
     wide()
     taken = 0
-    few = empty(TOGETHER if points.tiles.shape[1] >= WIDE_ROWS else 1, np.int64)
+    few = empty(TOGETHER if points.tiles.shape[1] >= WIDE_ROWS else 1, np.int64, s.arena)
     while True:
         steps, missing, _ = take_steps(
             *(
@@ -375,7 +392,11 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
-    copied = m > AT_ONCE and count <= copied_share * m and width * width <= s.spare.size
+    copied = (
+        m > AT_ONCE
+        and count <= copied_share * m
+        and s.K.itemsize * width * width <= 8 * (s.arena.size - s.arena[0])
+    )
     if copied and known and not inner > _KNOWN * violation:
         s.counts[WANTED] = wanted_rows(
             s.groups, w.middle, w.rising, w.falling, s.slots, np.int64(-1), s.wanted
@@ -387,7 +408,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     for c in range(part.coef.size if copied else 0):
         if part.places[c] >= 0:
             s.coef[part.places[c]] = part.coef[c]
-    subtract_changes(s.K, s.slots, s.coef, w.before, s.f)
+    subtract_changes(s, w.before)
     s.counts[TAKEN] += taken
     return taken
 
@@ -400,10 +421,12 @@ def advance(points, s, goal, gap, limit, copied_share):
     """
     small()
     w = new_slopes(s)
-    bias = empty(1, np.float64)
+    bias = empty(1, np.float64, s.arena)
     taken = 0
     s.counts[WANTED] = 0
+    mark = s.arena[0]
     while True:
+        s.arena[0] = mark
         violation = load_slopes(s, w)
         tol = allowed(goal, w.middle)
         if not violation > tol:
@@ -435,19 +458,19 @@ def advance(points, s, goal, gap, limit, copied_share):
 def _state_of(problems, found, places, lanes, memory, used):
     """Return the state of the dual of variables ``places``, of whose rows so many are in memory."""
     small()
-    counts = empty(3, np.int64)
+    counts = empty(3, np.int64, memory.arena)
     m = places.size
     K = as_square(memory.K, m)
     slots = memory.slots
     counts[USED] = used
     counts[TAKEN] = 0
     counts[WANTED] = 0
-    f = picked(found.gradient, places)
-    coef = picked(found.coef, places)
-    lower = picked(problems.lower, places)
-    upper = picked(problems.upper, places)
+    f = picked(found.gradient, places, memory.arena)
+    coef = picked(found.coef, places, memory.arena)
+    lower = picked(problems.lower, places, memory.arena)
+    upper = picked(problems.upper, places, memory.arena)
     return State(
-        f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.copies, slots, counts
+        f, coef, lower, upper, lanes, problems.epsilon, K, slots[:m], memory.arena, slots, counts
     )
 
 
@@ -534,7 +557,7 @@ def _start(points, s, sums, sums_only, in_margins):
     """Compute the gradient of a start that is not 0; return twice the margin of the means of two groups, or 1."""
     small()
     m = s.coef.size
-    before = empty(m, np.float64)
+    before = empty(m, np.float64, s.arena)
     for t in range(m):
         before[t] = 0.0
         s.slots[t] = -1
@@ -580,9 +603,9 @@ def _start_at_bounds(points, s):
     if not top + bottom > 0:
         return
     middle = 0.5 * (top - bottom)
-    zeros = empty(m, np.float64)
-    upper = empty(m, np.float64)
-    lower = empty(m, np.float64)
+    zeros = empty(m, np.float64, s.arena)
+    upper = empty(m, np.float64, s.arena)
+    lower = empty(m, np.float64, s.arena)
     up = down = 0.0
     for t in range(m):
         zeros[t] = 0.0
@@ -592,18 +615,18 @@ def _start_at_bounds(points, s):
         down -= lower[t]
     total = smaller(smaller(up, down), 0.25 * (top + bottom) / diagonal)
     place_at_bounds(s.f, s.coef, zeros, upper, total)
-    fall = empty(m, np.float64)
+    fall = empty(m, np.float64, s.arena)
     place_at_bounds(s.f, fall, lower, zeros, -total)
     for t in range(m):
         s.coef[t] += fall[t]
-    subtract_changes(s.K, s.slots, s.coef, zeros, s.f)
+    subtract_changes(s, zeros)
 
 
 @functools.partial(compiled, flags=VECTORS)
 def _share_of_goal(s, target, goal):
     """Return the share of the tolerance of one group that steps aim at next: 1 if the gap of the state is small."""
     small()
-    bias = empty(1, np.float64)
+    bias = empty(1, np.float64, s.arena)
     measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     for t in range(s.coef.size):
@@ -623,13 +646,15 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
     all_groups = problems.groups.shape[1] - 1
     while position[DUAL] < problems.groups.shape[0] and work > 0:
         k = position[DUAL]
-        lanes = in_lanes(problems.groups[k])
-        places = _places(problems.groups[k], lanes)
+        arena = memory.arena
+        arena[0] = UNUSED
+        lanes = in_lanes(problems.groups[k], arena)
+        places = _places(problems.groups[k], lanes, arena)
         s = _state_of(problems, found, places, lanes, memory, position[HELD])
         m = s.coef.size
-        target = picked(problems.target, places)
-        own = picked(problems.points, places)
-        points = tiles_of_points(rows, own, s.K)
+        target = picked(problems.target, places, arena)
+        own = picked(problems.points, places, arena)
+        points = tiles_of_points(rows, own, s.K, arena)
         sums = problems.sums[k]
         if position[BEGUN] == 0 and chain.ratios[k] > 0:
             chain.growth[k] = _start_near(problems, chain, found, k, s, target, goal.tol)
@@ -656,7 +681,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         more = status == STEPS and found.n_iter[k] < max_iter
         computed = s.counts[USED] - position[HELD]
         work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
-        bias = empty(all_groups, np.float64)
+        bias = empty(all_groups, np.float64, arena)
         if (status == DONE or more) and goal.operations >= 0:
             violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
             width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)

@@ -58,6 +58,7 @@ class Free(NamedTuple):
     L: Any
     places: Any
     count: Any
+    arena: Any
 
 
 # --- compiled --------------------------------------------------------------------------------------------------------
@@ -75,8 +76,8 @@ def newton_steps(s, operations):
     n = s.coef.size
     largest = 1.0
     shift = 0.0
-    free = empty(n, np.bool_)
-    known = empty(n, np.bool_)
+    free = empty(n, np.bool_, s.arena)
+    known = empty(n, np.bool_, s.arena)
     for t in range(n):
         rise, fall = offsets(s.coef[t], s.lower[t], s.upper[t], s.epsilon)
         free[t] = s.gradient[t] + rise == s.gradient[t] - fall
@@ -93,7 +94,9 @@ def newton_steps(s, operations):
     least = np.inf
     vain = 0
     jitter = _JITTER * n
+    mark = s.arena[0]
     for _ in range(_STEPS + n):
+        s.arena[0] = mark
         while not _extend(s, free, known, shift, jitter):
             # not definite to rounding
             jitter *= _RAISED
@@ -158,10 +161,10 @@ def _append(s, t, shift, jitter):
 
 
 @compiled
-def copy_of(values):
+def copy_of(values, arena=None):
     """Return a copy of a vector of float64 numbers."""
     small()
-    copy = empty(values.size, np.float64)
+    copy = empty(values.size, np.float64, arena)
     for t in range(values.size):
         copy[t] = values[t]
     return copy
@@ -172,8 +175,8 @@ def _remove(s, a):
     """Remove the variable of row a from the factor: rotations of columns make the rows below triangular again."""
     wide()
     k = s.count[0]
-    cosines = empty(k, np.float64)
-    sines = empty(k, np.float64)
+    cosines = empty(k, np.float64, s.arena)
+    sines = empty(k, np.float64, s.arena)
     for r in range(a, k - 1):
         row = s.L[r + 1]
         to = s.L[r]
@@ -201,10 +204,10 @@ def _direction(s):
     wide()
     k = s.count[0]
     many = s.bias.size
-    solved = empty((many + 1, k), np.float64)
-    slope = empty(k, np.float64)
-    missing = empty(many + 1, np.float64)
-    sizes = empty(many + 1, np.float64)
+    solved = empty((many + 1, k), np.float64, s.arena)
+    slope = empty(k, np.float64, s.arena)
+    missing = empty(many + 1, np.float64, s.arena)
+    sizes = empty(many + 1, np.float64, s.arena)
     for g in range(many):
         missing[g] = s.sums[g]
         sizes[g] = 0.0
@@ -213,7 +216,7 @@ def _direction(s):
         sizes[s.group[t]] += abs(s.coef[t])
     for g in range(many):
         missing[g] = missing[g] if abs(missing[g]) > DRIFT * sizes[g] else 0.0
-    wanted = copy_of(missing)
+    wanted = copy_of(missing, s.arena)
     for a in range(k):
         t = s.places[a]
         row = s.L[a]
@@ -283,7 +286,7 @@ def _whole_step(s, direction, free, known):
     k = s.count[0]
     step = 1.0
     met = k
-    ends = empty(k, np.float64)
+    ends = empty(k, np.float64, s.arena)
     for a in range(k):
         t = s.places[a]
         ends[a] = s.upper[t] if direction[a] > 0 else s.lower[t]
@@ -372,8 +375,8 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     ``own`` are the points of the variables, ``bias`` and ``sums`` have one value for each group.
     """
     small()
-    order = empty(own.size, np.int64)
-    group = empty(own.size, np.int64)
+    order = empty(own.size, np.int64, s.arena)
+    group = empty(own.size, np.int64, s.arena)
     for g in range(bias.size):
         for t in range(s.groups[g], s.groups[g + 1]):
             group[t] = g
@@ -381,42 +384,50 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     operations -= 2.0 * near * count * (exact.centre.size + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return
-    kept = copy_of(sums)
+    kept = copy_of(sums, s.arena)
     for a in range(near, count):
         kept[group[order[a]]] -= s.coef[order[a]]
     chosen = order[:near]
-    M = empty((near, -(-count // LANES) * LANES), np.float64)
-    tiles = tiles_of_points(exact, picked(own, order[:count]), M)
-    places = empty(near, np.int64)
+    M = empty((near, -(-count // LANES) * LANES), np.float64, s.arena)
+    places = empty(near, np.int64, s.arena)
+    known = s.K.itemsize == M.itemsize
     for a in range(near):
         places[a] = a
-    add_rows(tiles, M, empty(near, np.int64), 0, places)
-    used = picked(s.coef, order[:count])
-    gradient = picked(target, chosen)
+        known &= s.slots[order[a]] >= 0
+    for a in range(near if known else 0):
+        row = s.K[s.slots[order[a]]]
+        for c in range(count):
+            M[a, c] = row[order[c]]
+    if not known:
+        tiles = tiles_of_points(exact, picked(own, order[:count], s.arena), M, s.arena)
+        add_rows(tiles, M, empty(near, np.int64, s.arena), 0, places)
+    used = picked(s.coef, order[:count], s.arena)
+    gradient = picked(target, chosen, s.arena)
     for a in range(near):
         row = M[a]
         for c in range(count):
             gradient[a] -= row[c] * used[c]
-    coef = picked(s.coef, chosen)
-    number = empty(1, np.int64)
+    coef = picked(s.coef, chosen, s.arena)
+    number = empty(1, np.int64, s.arena)
     number[0] = 0
     free = Free(
         M,
         gradient,
         coef,
-        picked(s.lower, chosen),
-        picked(s.upper, chosen),
+        picked(s.lower, chosen, s.arena),
+        picked(s.upper, chosen, s.arena),
         s.epsilon,
         bias,
         kept,
-        picked(group, chosen),
-        empty((near, near), np.float64),
+        picked(group, chosen, s.arena),
+        empty((near, near), np.float64, s.arena),
         places,
         number,
+        s.arena,
     )
     newton_steps(free, operations)
-    f = copy_of(s.f)
-    before = copy_of(s.coef)
+    f = copy_of(s.f, s.arena)
+    before = copy_of(s.coef, s.arena)
     largest = 1.0
     for t in range(f.size):
         largest = larger(largest, abs(f[t]))
@@ -469,6 +480,8 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
         np.empty(K.shape),
         np.empty(len(near), np.int64),
         np.zeros(1, np.int64),
+        # memory for arrays is allocated
+        np.ones(1, np.int64),
     )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS

@@ -84,27 +84,27 @@ class Tiles(NamedTuple):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def picked(values, places):
+def picked(values, places, arena=None):
     """Return the values at some places, 0 for padding."""
     small()
-    out = empty(places.size, values.dtype)
+    out = empty(places.size, values.dtype, arena)
     for t in range(places.size):
         out[t] = values[places[t]] if places[t] >= 0 else 0
     return out
 
 
 @functools.partial(compiled, flags=VECTORS)
-def tiles_of_points(rows, own, K):
+def tiles_of_points(rows, own, K, arena=None):
     """Return the tiles of the points ``own`` of variables, padded to the width of K."""
     small()
     m = K.shape[1]
-    diagonal = empty(m, K.dtype)
-    squares = empty(m, np.float64)
-    rounded = empty(m, K.dtype)
+    diagonal = empty(m, K.dtype, arena)
+    squares = empty(m, np.float64, arena)
+    rounded = empty(m, K.dtype, arena)
     for t in range(m):
         diagonal[t] = rows.diagonal[own[t]] if t < own.size else 0
         squares[t] = 0
-    tiles = tiles_of(rows.coordinates, rows.centre, own, K)
+    tiles = tiles_of(rows.coordinates, rows.centre, own, K, arena)
     for b in range(tiles.shape[0] if rows.scale < 0 else 0):
         tile = tiles[b]
         part = squares[b * tile.shape[1] : (b + 1) * tile.shape[1]]
@@ -126,7 +126,7 @@ def tiles_of_points(rows, own, K):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def tiles_of(rows, centre, points, K):
+def tiles_of(rows, centre, points, K, arena=None):
     """Return the coordinates of some points about a centre (d,), padded to the width of K, as tiles (k, d, width)."""
     small()
     d = centre.size
@@ -134,7 +134,7 @@ def tiles_of(rows, centre, points, K):
     width = smaller(
         smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES)
     )
-    tiles = empty((-(-m // width), d, width), K.dtype)
+    tiles = empty((-(-m // width), d, width), K.dtype, arena)
     for b in range(tiles.shape[0]):
         own = points[b * width : (b + 1) * width]
         tile = tiles[b]
@@ -277,14 +277,14 @@ def add_changes(points, s, before):
     """Subtract the products of K with changes of coefficients from f; of few variables all rows are computed."""
     small()
     m = s.coef.size
-    wanted = empty(m, np.int64)
+    wanted = empty(m, np.int64, s.arena)
     count = 0
     for t in range(m):
         if (m <= AT_ONCE or s.coef[t] != before[t]) and s.slots[t] < 0 and s.lower[t] < s.upper[t]:
             wanted[count] = t
             count += 1
     s.counts[USED] = add_rows(points, s.K, s.slots, s.counts[USED], wanted[:count])
-    subtract_changes(s.K, s.slots, s.coef, before, s.f)
+    subtract_changes(s, before)
 
 
 @functools.partial(compiled, flags=VECTORS)

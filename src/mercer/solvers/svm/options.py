@@ -8,9 +8,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.costs import FLOAT64_POINTS, FLOAT64_VARIABLES
 from mercer._compute.intrinsics import small
+from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.dual import Dual
@@ -34,6 +38,10 @@ _COPIES = 0.1
 AT_A_TIME = 4
 # Fewest kernel values that a solver needs, and that a sweep copies.
 LEAST_VALUES = 64 * LANES**2
+# Place of the first word of an arena that arrays may take, and words for arrays of each variable and of any state.
+UNUSED = 8
+_WORDS = 32
+_LEAST_WORDS = 1 << 13
 
 
 class Goal(NamedTuple):
@@ -80,6 +88,14 @@ def strict(goal, unit):
         goal.operations,
         goal.touching * unit,
     )
+
+
+def arena_of(m: int, values: int, dtype: Any) -> Array:
+    """Return memory for copies of so many kernel values and for other arrays of a state of m variables, all unused."""
+    words = UNUSED + values * np.dtype(dtype).itemsize // 8 + _WORDS * m + _LEAST_WORDS
+    arena = allocate(words, np.int64)
+    arena[0] = UNUSED
+    return arena
 
 
 def copied_values(m: int) -> int:

@@ -13,7 +13,7 @@ from mercer.solvers.svm.bounded import finished, first_steps
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
-from mercer.solvers.svm.options import Goal, Limits, Options, copied_values
+from mercer.solvers.svm.options import Goal, Limits, Options, arena_of, copied_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
@@ -86,8 +86,8 @@ def solve_path(
         return _solve_each(rows, unit, Cs, options)
     width = len(known.values)
     places = np.arange(width)
-    copies = np.empty(copied_values(width), known.dtype)
-    memory = Buffers(known.values.ravel(), copies, np.where(places < n, places, -1))
+    arena = arena_of(width, copied_values(width), known.dtype)
+    memory = Buffers(known.values.ravel(), arena, np.where(places < n, places, -1))
     bounds = np.outer(Cs, unit.lower).ravel(), np.outer(Cs, unit.upper).ravel()
     own = np.tile(places[:n], k)
     target = np.tile(unit.target, k)

@@ -253,15 +253,15 @@ def subtract(K, rows, weights, f):
 
 
 @compiled
-def subtract_changes(K, slots, coef, before, f):
-    """Subtract the products of K with the changes of the coefficients from ``f`` (m,), in float64."""
+def subtract_changes(s, before):
+    """Subtract the products of K with the changes of the coefficients of a state from its gradient, in float64."""
     small()
     count = 0
-    rows = empty(f.size, np.int64)
-    change = empty(f.size, np.float64)
-    for t in range(f.size):
-        if coef[t] != before[t]:
-            rows[count] = slots[t]
-            change[count] = coef[t] - before[t]
+    rows = empty(s.f.size, np.int64, s.arena)
+    change = empty(s.f.size, np.float64, s.arena)
+    for t in range(s.f.size):
+        if s.coef[t] != before[t]:
+            rows[count] = s.slots[t]
+            change[count] = s.coef[t] - before[t]
             count += 1
-    subtract(K, rows[:count], change[:count], f)
+    subtract(s.K, rows[:count], change[:count], s.f)

@@ -21,11 +21,10 @@ from mercer.solvers.svm.engine import (
     State,
     advance,
     in_lanes,
-    load_slopes,
-    new_slopes,
+    largest_violation,
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
-from mercer.solvers.svm.options import LEAST_VALUES, SHARE, Goal, copied_values
+from mercer.solvers.svm.options import LEAST_VALUES, SHARE, UNUSED, Goal, arena_of, copied_values
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.verify import Point
 
@@ -49,7 +48,7 @@ class Sweep:
         K = allocate((m, m), rows.dtype)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         K[0] = 0
-        spare = allocate(min(copied_values(m), max(values // 10, LEAST_VALUES)), rows.dtype)
+        copies = min(copied_values(m), max(values // 10, LEAST_VALUES))
         f, coef, lower, upper = np.zeros((4, m))
         # of type int64 on every platform
         wanted = np.empty(SWEEP_ROWS, np.int64)
@@ -64,7 +63,7 @@ class Sweep:
             float(dual.epsilon),
             K,
             slots,
-            spare,
+            arena_of(m, copies, rows.dtype),
             wanted,
             counts,
         )
@@ -118,12 +117,13 @@ class Sweep:
         stopped = False
         while status in (STEPS, ROWS_WANTED) and not stopped and s.counts[TAKEN] < limit:
             check_cancelled()
+            s.arena[0] = UNUSED
             left = limit - int(s.counts[TAKEN])
             most = min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD)))
             status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
-            stopped = callback is not None and callback(float(load_slopes(s, new_slopes(s))))
+            stopped = callback is not None and callback(largest_violation(s))
         point.n_iter += int(s.counts[TAKEN])
         point.place(self._rows, own, s.coef[self._live], s.f[self._live])
         return stopped
