@@ -26,6 +26,25 @@ def _new(n, values):
     return block, row, square
 
 
+def _in_arena(arena, n, many):
+    """Return where arrays of n numbers begin in an arena, -1 for those outside of it, and the sum of their numbers."""
+    places = np.empty(many, np.int64)
+    total = 0
+    before = empty(n, np.float32, arena)
+    for t in range(n):
+        before[t] = 1
+    for k in range(many):
+        other = empty(n, np.float32, arena)
+        for t in range(n):
+            other[t] = k
+        bytes_off = other.ctypes.data - arena.ctypes.data
+        places[k] = bytes_off if 0 <= bytes_off < 8 * arena.size else -1
+        for t in range(n):
+            total += before[t]
+        before = other
+    return places, total
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_larger_of_two_numbers_gives_the_maximum_of_many_on_vector_registers(
     dtype, global_random_seed
@@ -65,3 +84,18 @@ def test_new_arrays_are_contiguous_and_a_square_shares_the_memory_of_its_values(
     assert block.flags.aligned
     np.testing.assert_array_equal(square, [[0, 1, 2], [3, 4, 5], [9, 7, 8]])
     assert np.shares_memory(square, values)
+
+
+@pytest.mark.parametrize("n", [1, 16, 17, 100])
+def test_arrays_of_an_arena_do_not_overlap_and_lie_outside_of_it_where_it_is_full(n):
+    arena = np.zeros(8 + 60, np.int64)
+    arena[0] = 8
+    places, total = dispatcher(_in_arena)(arena, n, 12)
+    # one array lies before those of the loop; all begin at multiples of 64 bytes
+    words = 8 * -(-4 * n // 64)
+    inside = min(12, 60 // words - 1) if words <= 60 else 0
+    assert places.tolist() == [8 * (8 + words * (k + 1)) for k in range(inside)] + [-1] * (
+        12 - inside
+    )
+    assert arena[0] == 8 + words * (inside + (words <= 60))
+    assert total == n * (1 + sum(range(11)))
