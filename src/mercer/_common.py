@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import fields, is_dataclass
 from functools import cache
 from itertools import count
 from numbers import Integral, Real
@@ -182,11 +181,8 @@ def check_flags(record: object) -> None:
 
 @cache
 def _flags_of(kind):
-    return (
-        [field.name for field in fields(kind) if field.type in (bool, "bool")]
-        if is_dataclass(kind)
-        else []
-    )
+    found = getattr(kind, "__dataclass_fields__", {}).values()
+    return [field.name for field in found if field.type in (bool, "bool")]
 
 
 def check_fraction(name: str, value: float) -> None:

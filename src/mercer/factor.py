@@ -270,7 +270,15 @@ def positive_eigenpairs(
     matrix, pairs = lanczos.leading(operator, k, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, NOISE * norm)
-    _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
+    if kernel.tags.positive_semidefinite is not True:
+        # the same for every number of components
+        least = smallest(matrix, random_state=random_state).value
+        if least < -floor:
+            share = least / largest if largest > 0 else -np.inf
+            warn(
+                f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {share:.3g}; "
+                "negative eigenvalues are not used."
+            )
     rank = int((pairs.values > floor).sum())
     if rank == 0:
         raise ValueError(f"{wanted.message()} (largest eigenvalue {largest:.1e}).")
@@ -280,22 +288,6 @@ def positive_eigenpairs(
         )
     kept = slice(0, rank if n is None else min(rank, n))
     return pairs.take(kept)
-
-
-def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
-    """Warn when an eigenvalue of a matrix of kernel values is below ``-floor``, with lambda_min / ``largest``.
-
-    Free for kernels known to be positive semidefinite. The result does not depend on the number of components.
-    """
-    if kernel.tags.positive_semidefinite is True:
-        return
-    least = smallest(operator, random_state=random_state).value
-    if least < -floor:
-        share = least / largest if largest > floor else -np.inf
-        warn(
-            f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {share:.3g}; "
-            "negative eigenvalues are not used."
-        )
 
 
 def qr(

@@ -279,18 +279,17 @@ def hsic_test(
         raise ValueError(
             f"X has {n} points, and a test of independence needs at least 3 pairs; give more points."
         )
+    variable = partial(_Coordinates, memory=memory, rng=rng)
     if _fits(n, len(kernels_x) + len(kernels_y), memory):
-        x = _Matrices(kernels_x, X)
-        y = _Matrices(kernels_y, Y)
-    else:
-        x = _Coordinates(kernels_x, X, memory, rng)
-        y = _Coordinates(kernels_y, Y, memory, rng)
+        variable = _Matrices
+    x = variable(kernels_x, X)
+    y = variable(kernels_y, Y)
     values = np.empty((1 + n_permutations, len(kernels_x), len(kernels_y)))
     for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // n)):
         # the first pairing of all is the given one
         orders = [rng.permutation(n) if b else np.arange(n) for b in range(drawn.start, drawn.stop)]
         run_tasks(partial(_compare, x, y, orders, values[drawn]), len(orders))
-    rounding = np.multiply.outer(x.sizes, y.sizes).ravel() * max(x.epsilon, y.epsilon)
+    rounding = np.multiply.outer(x.sizes, y.sizes).ravel() * max(epsilon(X), epsilon(Y))
     pairs = list(product(kernels_x, kernels_y))
     return _result(values.reshape(len(values), -1).T / n**2, rounding, pairs)
 
@@ -401,10 +400,8 @@ class _Matrices:
     """Centred kernel matrices of a variable (number of kernels, n, n)."""
 
     def __init__(self, kernels, points):
-        grams = [Gram(each, points) for each in kernels]
-        self.values = np.stack([centred(gram.dense()) for gram in grams])
+        self.values = np.stack([centred(Gram(each, points).dense()) for each in kernels])
         self.sizes = np.abs(np.einsum("kii->ki", self.values)).max(axis=1)
-        self.epsilon = epsilon(grams[0])
 
     def compare(self, other, order, found):
         """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""
@@ -421,7 +418,6 @@ class _Coordinates:
         self.values = np.hstack([each - each.mean(axis=0) for each in found])
         self.starts = np.cumsum([0, *(each.shape[1] for each in found[:-1])])
         self.sizes = np.add.reduceat(self.values**2, self.starts, axis=1).max(axis=0)
-        self.epsilon = epsilon(Gram(kernels[0], take_points(points, slice(1))))
 
     def compare(self, other, order, found):
         """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""

@@ -162,9 +162,8 @@ def transform(psi: Expansion, frequencies: ArrayLike) -> Array:
     array([[1.],
            [0.]])
     """
-    points, frequencies = _rows_and_frequencies(psi, frequencies)
-    density = _exp(_log_density(psi.kernel, frequencies))
-    return density[:, None] * _spectrum(points, psi.coef, frequencies)
+    points, frequencies, density = _terms(psi, frequencies)
+    return _exp(density)[:, None] * _spectrum(points, psi.coef, frequencies)
 
 
 def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
@@ -196,8 +195,8 @@ def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
     >>> bool(abs(e.sum() * (w[1] - w[0]) - f.norms()[0] ** 2) < 1e-12)
     True
     """
-    points, frequencies = _rows_and_frequencies(psi, frequencies)
-    density = _exp(_log_density(psi.kernel, frequencies) - frequencies.shape[1] * np.log(2 * np.pi))
+    points, frequencies, density = _terms(psi, frequencies)
+    density = _exp(density - frequencies.shape[1] * np.log(2 * np.pi))
     # a shift of all points changes phases only, which are small, and accurate, about the mean; sparse rows stay
     points = points if sp.issparse(points) else points - points.mean(axis=0)
     return density[:, None] * np.abs(_spectrum(points, psi.coef, frequencies)) ** 2
@@ -447,19 +446,18 @@ def _frequencies(kernel, frequencies):
     return frequencies
 
 
-def _rows_and_frequencies(psi, frequencies):
-    """Return the points of an expansion over rows (n, d), in float64, and frequencies (q, d)."""
+def _terms(psi, frequencies):
+    """Return the rows of an expansion (n, d) and frequencies (q, d), in float64, and logarithms of densities (q,)."""
     require_expansion("psi", psi)
     frequencies = _frequencies(psi.kernel, frequencies)
-    if psi.kernel.tags.points != "rows":
-        raise _unknown(psi.kernel)
+    density = _log_density(psi.kernel, frequencies)
     points = as_rows(psi.points, "points", np.float64)
     d = points.shape[1]
     if frequencies.shape[1] != d:
         raise ValueError(
             f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features."
         )
-    return points, frequencies
+    return points, frequencies, density
 
 
 def _spectrum(points, coef, frequencies):
@@ -481,11 +479,7 @@ def _log_density(kernel, frequencies):
 
 @singledispatch
 def _by_class(kernel, frequencies):  # noqa: ARG001
-    raise _unknown(kernel)
-
-
-def _unknown(kernel):
-    return TypeError(
+    raise TypeError(
         f"the spectral density of {type(kernel).__name__} is not known; use a Gaussian, Laplacian, Matern, "
         "RationalQuadratic or Cauchy kernel, or a sum, a multiple or a Mapped form of these."
     )
