@@ -13,7 +13,7 @@ def symmetric(n, seed=0):
 
 def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs():
     K, rng = symmetric(200), np.random.default_rng(1)
-    basis = Basis(rng.standard_normal((200, 8)))
+    basis = Basis(rng.standard_normal((200, 8)), 200)
     basis.multiply(K)
     for step in range(12):
         assert basis.extend(basis.residuals(8))
@@ -40,7 +40,7 @@ def test_the_number_of_threads_changes_no_bit(using_threads):
 
     def pairs(threads):
         with using_threads(threads):
-            basis = Basis(start)
+            basis = Basis(start, 24)
             basis.multiply(Diagonal())
             for _ in range(3):
                 assert basis.extend(basis.residuals(6))
@@ -57,7 +57,7 @@ def test_the_number_of_threads_changes_no_bit(using_threads):
 
 
 def test_directions_inside_the_subspace_add_nothing():
-    basis = Basis(np.eye(10)[:, :3])
+    basis = Basis(np.eye(10)[:, :3], 10)
     basis.multiply(np.eye(10))
     assert not basis.extend(np.ones((10, 2)) @ np.diag([0.0, 0.0]))
     assert not basis.extend(np.eye(10)[:, 1:3])
@@ -82,7 +82,7 @@ def test_ritz_values_descend():
 def test_a_direction_almost_inside_the_subspace_is_added_orthogonal_to_it():
     rng = np.random.default_rng(2)
     K, start = symmetric(50), rng.standard_normal((50, 4))
-    basis = Basis(start)
+    basis = Basis(start, 50)
     basis.multiply(K)
     outside = rng.standard_normal((50, 1))
     assert basis.extend(start[:, :1] + 1e-9 * outside)
@@ -107,7 +107,7 @@ def test_one_product_that_is_not_finite_is_refused():
             return V
 
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="contains NaN or infinity"):
-        Basis(np.eye(10)[:, :2]).multiply(Broken())
+        Basis(np.eye(10)[:, :2], 10).multiply(Broken())
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_one_product_that_is_not_finite_is_refused():
 )
 def test_a_saved_basis_is_that_of_a_start_and_an_operator_up_to_rounding(dtype, close, other):
     K, start = symmetric(60).astype(dtype), np.random.default_rng(1).standard_normal((60, 4))
-    basis = Basis(start)
+    basis = Basis(start, 50)
     basis.multiply(K)
     basis.extend(basis.residuals(4))
     basis.multiply(K)
     basis.restart(5)
     for scale, known in ((0.0, True), (close, True), (other, False)):
         nearby = K * (1 + scale * symmetric(60, seed=2)).astype(dtype)
-        again = Basis(start)
+        again = Basis(start, 50)
         assert again.resumed(basis.state, nearby) == known
     np.testing.assert_array_equal(again.pairs(5)[1], basis.pairs(5)[1])
-    assert not Basis(start + 1e-2).resumed(basis.state, K)
+    assert not Basis(start + 1e-2, 50).resumed(basis.state, K)

@@ -1,7 +1,7 @@
 """Costs: the numbers of blocks, tasks and routes that were measured, in one place.
 
 Each was chosen by measurements on two cores of a virtual machine with AVX-512, a second-level cache of 2 MB for each
-core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE, UNCOPIED, SINGLE or STRIP,
+core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE, SINGLE or STRIP,
 kernel matrices and products of 6 to 700 columns take at most 6 % longer in geometric mean, and a single one at most a
 quarter. An order or ratio that is wrong by a factor of two takes the slower of two solvers, at most three times as
 long. No number changes a result beyond rounding.
@@ -35,10 +35,6 @@ DIRECT = 8
 WIDE = 512
 # Share of all pairs that are close, from which on float64 products take less time than their differences.
 CLOSE_PAIRS = 1 / 64
-# Multiplications of a product whose operands OpenBLAS does not copy, which takes as long as a product with few columns.
-UNCOPIED = 1_000_000
-# Rows below which such products take longer than the copies.
-LEAST_UNCOPIED = 32
 # Order of a matrix from which on Lanczos is faster than LAPACK for few eigenpairs; LAPACK takes seconds there.
 DENSE_ORDER = 2_000
 # Order of a stored matrix from which on ARPACK, with the proof that it missed no eigenvalue, is faster than LAPACK.

@@ -14,6 +14,8 @@ from numba.extending import intrinsic
 from mercer._compute.compile import EXACT, compiled
 
 inf = math.inf
+sqrt = math.sqrt
+abs = math.fabs
 
 _inlined = functools.partial(compiled, flags=EXACT, inline=True)
 
@@ -172,18 +174,6 @@ def tanh(x):
     risen = scale * (_polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r) + (scale - one)
     value = risen / (risen + two)
     return -value if x < _pick(x, 0.0, 0.0) else value
-
-
-@_inlined
-def sqrt(x):
-    """Return the square root; NaN below 0."""
-    return math.sqrt(x)
-
-
-@_inlined
-def abs(x):
-    """Return the absolute value."""
-    return math.fabs(x)
 
 
 @_inlined

@@ -16,10 +16,8 @@ from mercer._compute.costs import (
     COLUMNS,
     CORNER,
     DIRECT,
-    LEAST_UNCOPIED,
     SINGLE,
     TILE,
-    UNCOPIED,
     WIDE,
 )
 from mercer._compute.distances import close_share, recompute_close
@@ -131,18 +129,6 @@ def gradient(formula, W):
     return result
 
 
-def add_products(block, right, along, left=None, across=None):
-    """Add block @ right, of few columns, to ``along``, and block' @ left to ``across`` while rows are in cache.
-
-    OpenBLAS copies the operands of larger products, which takes as long as the product: some rows are taken at a time.
-    """
-    step = UNCOPIED // max(1, right.size) // 16 * 16
-    for rows in cut(len(block), step if step >= LEAST_UNCOPIED else len(block)):
-        along[rows] += block[rows] @ right
-        if across is not None:
-            across += block[rows].T @ left[rows]
-
-
 class Plan:
     """Cut of a block into tiles, and the computation of one tile of profile values."""
 
@@ -183,7 +169,6 @@ class Plan:
         self.X = X
         prepare = functools.partial(self._right_sides, Z)
         self._rights = keep(("prepared", kind), prepare) if keep else prepare()
-        self._lefts = self.prepared(X, self._norms) if X.size <= SINGLE else None
 
     def _right_sides(self, Z):
         rights = [None] * len(self.columns)
@@ -217,11 +202,8 @@ class Plan:
                 run_tasks(lambda index: function(tiles[index]), len(tiles))
 
     def add_product(self, block, V, total):
-        """Add the product of a tile of values with few columns to ``total``."""
-        if self._one_row:
-            total += np.einsum("ij,jp->ip", block, V)
-        else:
-            add_products(block, V, total)
+        """Add the product of a tile of values with some columns to ``total``."""
+        total += np.einsum("ij,jp->ip", block, V) if self._one_row else block @ V
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
@@ -233,12 +215,8 @@ class Plan:
             yield j, block
 
     def left(self, rows):
-        """Return some rows of X in the form that ``values`` takes; a small X is prepared once."""
-        return (
-            self.prepared(self.X[rows], self._norms[rows])
-            if self._lefts is None
-            else self._lefts[rows]
-        )
+        """Return some rows of X in the form that ``values`` takes."""
+        return self.prepared(self.X[rows], self._norms[rows])
 
     def prepared(self, X, norms, place=0):
         """Return rows in the form that ``values`` takes."""

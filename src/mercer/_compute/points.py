@@ -6,7 +6,6 @@ A container is an array of rows, a sparse matrix, an array of row indices, ``Obj
 from __future__ import annotations
 
 import math
-import weakref
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
@@ -375,13 +374,10 @@ class Points:
     ) -> None:
         # kernels may admit points as a plain list
         self.container: Any = Objects(container) if type(container) is list else container
-        self._memo: Any = {}
-        self.values: dict[Any, Any] = {}
-        self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
-        if isinstance(container, Shared):
-            self._memo = container.memo
-            self.values = container.values
-            self.block = container.block
+        shared = container if isinstance(container, Shared) else Shared(block)
+        self._memo: dict[Hashable, Any] = shared.memo
+        self.values: dict[Hashable, Any] = shared.values
+        self.block: tuple | None = shared.block
         # array namespace of the container; NumPy for sparse rows and objects
         plain = type(container) is np.ndarray
         self.xp: Any = NUMPY if plain else namespace_of(self.container)

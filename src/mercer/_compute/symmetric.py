@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.costs import COLUMNS, STRIP, TASKS
-from mercer._compute.loops import add_products, mirror
+from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
@@ -55,9 +55,10 @@ def _multiply(tiles, V):
                     check_cancelled()
                     block = tile(i, j, memory)
                     inner = slice(places[i].start - rows.start, places[i].stop - rows.start)
-                    # no other task has these columns
-                    across = total[places[j]] if i > j else None
-                    add_products(block, V[places[j]], sums[task, inner], V[places[i]], across)
+                    sums[task, inner] += block @ V[places[j]]
+                    if i > j:
+                        # no other task has these columns
+                        total[places[j]] += block.T @ V[places[i]]
             memories.append(memory)
 
         # the caller checks that values are finite

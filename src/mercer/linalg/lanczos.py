@@ -173,18 +173,18 @@ def _resumed(saved, basis, operator, k):
 class Basis:
     """Orthonormal columns Q (n, m) and the computed W = K Q, so that residuals of Ritz pairs cost no product.
 
-    It starts as the span of the columns of ``start`` (n, p). Arrays with ``room`` for so many columns are not copied.
+    It starts as the span of the columns of ``start`` (n, p) and has room for ``most`` columns.
     """
 
     values: Any
     _image: Any
 
-    def __init__(self, start: Array, room: int = 0) -> None:
+    def __init__(self, start: Array, most: int) -> None:
         self._new = orthonormal(start)
         # the sum of the columns of the start, which has no sign or rotation that depends on rounding
         self._sum = self._new.T @ start.sum(axis=1, keepdims=True)
         # columns are contiguous, so that those of the future take no memory
-        self._columns = [np.empty((max(room, start.shape[1]), len(start))) for _ in "QW"]
+        self._columns = [np.empty((most, len(start))) for _ in "QW"]
         self._H = np.empty((0, 0))
         self.values = self._Y = self._image = None
 
@@ -232,13 +232,8 @@ class Basis:
     def _append(self, *images):
         """Store columns of Q and of W behind those that are there."""
         m = self.size
-        for k, image in enumerate(images):
-            end = m + image.shape[1]
-            stored = self._columns[k]
-            if end > stored.shape[0]:
-                more = np.empty((max(end, 2 * m) - len(stored), stored.shape[1]))
-                self._columns[k] = stored = np.concatenate([stored, more])
-            stored[m:end] = image.T
+        for stored, image in zip(self._columns, images, strict=True):
+            stored[m : m + image.shape[1]] = image.T
 
     def multiply(self, operator: Operator) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
