@@ -14,8 +14,8 @@ from mercer._compute.costs import (
     KERNEL_VALUE,
     SHARED_CACHE,
     SMALL_DUAL,
+    WIDE,
 )
-from mercer._compute.loops import WIDE
 from mercer._compute.points import count_points
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.dual import Dual, Solution
