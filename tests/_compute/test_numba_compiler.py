@@ -56,7 +56,6 @@ INTERNALS = [
     (cpu.CPUContext, "nrt", "counts of references"),
     (context.NRTContext, "get_meminfos", "counts of references"),
     (lowering.Lower, "setup_function", "a builder that takes fields from where they were put"),
-    (lowering.Lower, "post_lower", "no structures of which only fields are used"),
     (lowering.Lower, "_find_singly_assigned_variable", "variables that need no memory"),
     (lowering.Lower, "lower_assign", "arguments that the caller counts"),
     (lowering.Lower, "lower_expr", "loops over ranges"),

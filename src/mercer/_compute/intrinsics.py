@@ -31,18 +31,8 @@ def wide(numba):
     Divisions of float32 numbers with the flags "arcp" and "ninf" use the processor's estimate of a reciprocal.
     Callers do not contain a copy of the function, which would lose this and take longer to optimise.
     """
-
-    def wide(context):
-        def generate(context, builder, signature, arguments):
-            # added to the set, since llvmlite refuses unknown attributes; other processors ignore these
-            set.add(builder.function.attributes, '"prefer-vector-width"="512"')
-            set.add(builder.function.attributes, '"reciprocal-estimates"="vec-divf:0"')
-            builder.function.attributes.add("noinline")
-            return context.get_dummy_value()
-
-        return numba.types.void(), generate
-
-    return wide
+    # other processors ignore these
+    return _marked(numba, '"prefer-vector-width"="512"', '"reciprocal-estimates"="vec-divf:0"')
 
 
 @Intrinsic
@@ -51,16 +41,22 @@ def small(numba):
 
     For functions that take a small part of the time of their callers, which do not contain a copy either.
     """
+    return _marked(numba, "optsize")
 
-    def small(context):
+
+def _marked(numba, *attributes):
+    """Return the typing function of a name that gives its caller LLVM's attributes, and keeps it out of others."""
+
+    def marked(context):
         def generate(context, builder, signature, arguments):
-            for attribute in "noinline", "optsize":
-                builder.function.attributes.add(attribute)
+            for each in ("noinline", *attributes):
+                # added to the set, since llvmlite refuses unknown attributes
+                set.add(builder.function.attributes, each)
             return context.get_dummy_value()
 
         return numba.types.void(), generate
 
-    return small
+    return marked
 
 
 @Intrinsic
@@ -69,39 +65,34 @@ def larger(numba):
 
     Comparisons do not: LLVM keeps their order, because one of the numbers may be NaN.
     """
-
-    def larger(context, a, b):
-        return _extreme(numba, context.unify_types(a, b), "llvm.maxnum", ">")
-
-    return larger
+    return _extreme(numba, "llvm.maxnum", ">")
 
 
 @Intrinsic
 def smaller(numba):
     """``smaller(a, b)``: the smaller of two numbers, neither of them NaN; see `larger`."""
-
-    def smaller(context, a, b):
-        return _extreme(numba, context.unify_types(a, b), "llvm.minnum", "<")
-
-    return smaller
+    return _extreme(numba, "llvm.minnum", "<")
 
 
-def _extreme(numba, kind, name, comparison):
-    """Return the signature and the instructions of the larger or smaller of two numbers of a type."""
+def _extreme(numba, name, comparison):
+    """Return the typing function of the larger or smaller of two numbers."""
     from llvmlite import ir
 
-    kind = numba.types.unliteral(kind)
+    def extreme(context, a, b):
+        kind = numba.types.unliteral(context.unify_types(a, b))
 
-    def generate(context, builder, signature, arguments):
-        if isinstance(kind, numba.types.Integer):
-            return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)
-        value = context.get_value_type(kind)
-        extreme = builder.module.declare_intrinsic(
-            name, (value,), ir.FunctionType(value, (value, value))
-        )
-        return builder.call(extreme, arguments, fastmath=("nnan", "nsz"))
+        def generate(context, builder, signature, arguments):
+            if isinstance(kind, numba.types.Integer):
+                return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)
+            value = context.get_value_type(kind)
+            extreme = builder.module.declare_intrinsic(
+                name, (value,), ir.FunctionType(value, (value, value))
+            )
+            return builder.call(extreme, arguments, fastmath=("nnan", "nsz"))
 
-    return kind(kind, kind), generate
+        return kind(kind, kind), generate
+
+    return extreme
 
 
 @Intrinsic

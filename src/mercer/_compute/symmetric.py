@@ -10,6 +10,7 @@ import numpy as np
 from mercer._compute.costs import COLUMNS, STRIP, TASKS
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
+from mercer._compute.points import positions
 from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
 
@@ -99,7 +100,7 @@ class Stored:
         return self._entries(*[np.arange(self.shape[0])] * 2)
 
     def __getitem__(self, index):
-        rows, columns = (np.ravel(np.arange(self.shape[0])[each]) for each in index)
+        rows, columns = (positions(each, self.shape[0]) for each in index)
         return self._entries(rows[:, None], columns)
 
     def _entries(self, rows, columns):
