@@ -102,18 +102,20 @@ def components(
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
     values = as_float64(inner @ at_mean)[:, 0] if centre else np.zeros(m)
     total = float(n_points * (shares @ (as_float64(squares(phi)) - values)))
-    options = {
-        "centre": centre,
-        "weights": weights,
-        "inner": inner,
-        "memory": memory,
-        "random_state": random_state,
-    }
-    pairs = (
-        _holding(phi, n, least, total, options)
-        if share
-        else factor.eigenpairs(phi, factor.Wanted(least, _NAME), **options)
-    )
+    size = Size(m, parse_memory(memory), np.dtype(inner.dtype).itemsize)
+
+    def leading(k):
+        return factor.eigenpairs(
+            phi,
+            factor.Wanted(k, _NAME),
+            centre,
+            weights=weights,
+            inner=inner,
+            memory=memory,
+            random_state=random_state,
+        )
+
+    pairs = _holding(leading, size, n, least, total) if share else leading(least)
     if not total > 0:
         raise ValueError(
             f"the {m} points have the variance {total / n_points:.3g} under the indefinite kernel {shown(phi.kernel)}; "
@@ -134,16 +136,14 @@ def _is_share(n):
     return isinstance(n, Real) and not isinstance(n, Integral) and 0 < n < 1
 
 
-def _holding(phi, share, least, total, options):
-    """Return the fewest leading eigenpairs that hold a share of a sum, or raise a MemoryError.
+def _holding(leading, size, share, least, total):
+    """Return the fewest of some ``leading(k)`` eigenpairs that hold a share of a sum, or raise a MemoryError.
 
     None of those that are left out is larger than the last: at least so many more are needed. All are computed where
     memory holds them and the dense solver finds the next.
     """
-    m = len(phi)
-    budget = parse_memory(options["memory"])
-    size = Size(m, budget, np.dtype(options["inner"].dtype).itemsize)
-    every = factor.routes(size, None)[0].fits(budget)
+    m = size.n
+    every = factor.routes(size, None)[0].fits(size.budget)
     k = least
     while True:
         route = factor.routes(size, k)[-1]
@@ -151,8 +151,7 @@ def _holding(phi, share, least, total, options):
             k = m
         else:
             required([route], size, f"n_components = {share}, at least {k} components,")
-        wanted = factor.Wanted(None if k == m else k, _NAME)
-        pairs = factor.eigenpairs(phi, wanted, **options)
+        pairs = leading(None if k == m else k)
         missing = share * total - float(pairs.values.sum())
         if missing <= 0 or len(pairs.values) < k or k == m:
             return pairs.take(slice(fewest(pairs.values, share, total)))
