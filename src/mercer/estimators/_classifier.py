@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.costs import BLOCK
-from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
@@ -39,7 +38,6 @@ from mercer.estimators._svm import (
 )
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram
-from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import certificate, pairs
 from mercer.solvers.svm.dual import Dual
@@ -52,8 +50,8 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
     class_weight: dict[Any, float] | str | None = None
     multi_class: str = "ovo"
 
-    def _check_problem(self):
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
 
     def _problem(self, X, y, sample_weight, name=None):
@@ -72,13 +70,12 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, labels, weights[rows])
-        kernel, points = self._training_points(X, None if sample_weight is None else weights)
-        points = take_points(points, rows)
-        warn_degenerate(kernel, points)
-        binary = pairs.subproblems(counts, self.multi_class)
-        budget = parse_memory(self.memory)
-        return Problem(
-            kernel, points, rows, weights[rows], classes, factors, counts, binary, budget=budget
+        return replace(
+            self._problem_of(X, rows, weights, sample_weight),
+            classes=classes,
+            class_weight=factors,
+            counts=counts,
+            binary=pairs.subproblems(counts, self.multi_class),
         )
 
 
@@ -161,7 +158,7 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         return recomputed(self, problem, self._duals(problem), shift)
 
     def _check_parameters(self):
-        self._check_problem()
+        super()._check_parameters()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
 
     def _require_training_rows(self, X):

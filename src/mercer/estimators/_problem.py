@@ -39,26 +39,26 @@ class Problem:
     rows : int array (k,)
         Training row of each point.
     weights : float64 array (k,)
+    budget : int
+        Bytes that the factor of the kernel matrix may take.
     classes, class_weight, counts : array (c,)
         Labels, factors of C and numbers of points.
     binary : Subproblems
         The binary classifiers.
     targets : float64 array (k,), optional
         Of a regression.
-    budget : int
-        Bytes that the factor of the kernel matrix may take.
     """
 
     kernel: Any
     points: Any
     rows: np.ndarray
     weights: np.ndarray
+    budget: int = 0
     classes: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     counts: np.ndarray | None = None
     binary: Sequence[Any] = ()
     targets: np.ndarray | None = None
-    budget: int = 0
 
     def convexity_after(self, n_iter: int) -> Convexity:
         """Whether the duals are convex; a proof, n^3 / 3 operations, is tried where this is a small part of steps."""

@@ -117,7 +117,7 @@ class GridSearch(SupportVectorEstimator):
         """
         Cs = _listed("Cs", self.Cs)
         Cs = np.logspace(-4, 4, self.Cs) if Cs is None else Cs
-        self._check_problem()
+        self._check_parameters()
         self._check_gammas()
         check_folds(self.cv)
         _check_scoring(self.scoring)

@@ -86,7 +86,7 @@ class _Path(ClassificationProblem):
         self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: ArrayLike | None
     ) -> list[SVC]:
         """Return the fitted classifiers."""
-        self._check_problem()
+        self._check_parameters()
         problem = self._problem(X, y, sample_weight, "svc_path")
         problem.upper_bounds(Cs.min(), "Cs")
         upper = problem.upper_bounds(1.0)

@@ -110,6 +110,7 @@ class SupportVectorEstimator(KernelEstimator):
 
     def _fit_points(self, X, y, sample_weight):
         """Solve the problem of training points by the first route that the memory holds, and store the solution."""
+        self._check_parameters()
         problem = self._problem(X, y, sample_weight)
         self._route(Size(len(problem.rows), problem.budget)).run(problem)
         return self
@@ -141,7 +142,8 @@ class SupportVectorEstimator(KernelEstimator):
         """Solve the problem over all points and store the solution."""
         raise NotImplementedError
 
-    def _check_solver(self):
+    def _check_parameters(self):
+        """Check all parameters but the kernel and landmarks."""
         check_positive("tol", self.tol)
         parse_memory(self.memory)
         max_iter = getattr(self, "max_iter", -1)
@@ -158,14 +160,16 @@ class SupportVectorEstimator(KernelEstimator):
         n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = weights.nonzero()[0]
-        kernel, points = self._training_points(X, None if sample_weight is None else weights)
-        if len(rows) < n:
+        found = self._problem_of(X, rows, weights, sample_weight)
+        return found if y is None else replace(found, targets=y[rows])
+
+    def _problem_of(self, X, rows, weights, given):
+        """Return some rows of the training points with their weights, of which all are equal if none are given."""
+        kernel, points = self._training_points(X, None if given is None else weights)
+        if not np.array_equal(rows, np.arange(len(weights))):
             points = take_points(points, rows)
         warn_degenerate(kernel, points)
-        targets = None if y is None else y[rows]
-        return Problem(
-            kernel, points, rows, weights[rows], targets=targets, budget=parse_memory(self.memory)
-        )
+        return Problem(kernel, points, rows, weights[rows], parse_memory(self.memory))
 
     def _solved(self, problem, duals, tol=None, scale=1.0):
         """Return the solutions of duals, see `_training`."""
@@ -244,10 +248,6 @@ class ValueEstimator(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
-    def _check_parameters(self):
-        """Check all parameters but the kernel."""
-        self._check_solver()
-
     def _store(self, problem, solutions, factor=1.0):
         """Store the solutions of duals over all points, times a factor, as fitted attributes."""
         coef = solutions.coef.reshape(len(solutions), -1).T
@@ -291,7 +291,6 @@ class Boundary(ValueEstimator, OutlierMixin):
         -------
         self
         """
-        self._check_parameters()
         return self._fit_points(X, None, sample_weight)
 
     def _over_all(self, problem):
@@ -383,7 +382,6 @@ class Regression(Normals, ValueEstimator, RegressionProblem):
         -------
         self
         """
-        self._check_parameters()
         return self._fit_points(X, y, sample_weight)
 
     @of_points

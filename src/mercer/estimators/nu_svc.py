@@ -91,9 +91,11 @@ class NuSVC(SupportVectorClassifier):
         -------
         self
         """
-        self._check_parameters()
-        check_share("nu", self.nu)
         return self._fit_points(X, y, given_weights(sample_weight, count_rows(X)))
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_share("nu", self.nu)
 
     def _over_all(self, problem):
         duals = self._duals(problem)

@@ -206,6 +206,7 @@ class QuantileSVR(Regression):
         return np.mean(shares, axis=0)
 
     def _fit_points(self, X, y, sample_weight):
+        self._check_parameters()
         problem = self._problem(X, y, sample_weight)
         splits = []
         if self.calibration:

@@ -185,13 +185,16 @@ class SVC(SupportVectorClassifier):
         -------
         self
         """
-        self._check_parameters()
-        check_C(self.C)
-        self._check_number()
         blocks = self._training_blocks(X)
-        if blocks is not None:
-            return self._fit_blocks(X, blocks, y, sample_weight)
-        return self._fit_points(X, y, sample_weight)
+        if blocks is None:
+            return self._fit_points(X, y, sample_weight)
+        self._check_parameters()
+        columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
+        sample = self._sampled_features(
+            X, blocks, None if sample_weight is None else columns.weights
+        )
+        svc_blocks.fit_blocks(self, sample.kernel, blocks, columns)
+        return self
 
     def _routes(self, size):
         chosen = self._chosen_landmarks(size)
@@ -206,14 +209,6 @@ class SVC(SupportVectorClassifier):
         whole = not is_dask(X) or self.landmarks is not None or self.max_vectors is not None
         return None if whole else self._blocks_of(X)
 
-    def _fit_blocks(self, X, blocks, y, sample_weight):
-        columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
-        sample = self._sampled_features(
-            X, blocks, None if sample_weight is None else columns.weights
-        )
-        svc_blocks.fit_blocks(self, sample.kernel, blocks, columns)
-        return self
-
     def _certificate(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         blocks = self._training_blocks(X)
@@ -222,7 +217,9 @@ class SVC(SupportVectorClassifier):
         columns = svc_blocks.columns_of(self, blocks, y, sample_weight)
         return svc_blocks.certified_blocks(self._for_blocks(X), blocks, columns)
 
-    def _check_number(self):
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_C(self.C)
         if self.max_vectors is None:
             return
         check_integer("max_vectors", self.max_vectors)

@@ -265,8 +265,8 @@ class SVCCV(GridSearch, ClassificationProblem):
         # (1 - 0.9) * 10 is below 1 in floating point
         return at_least + 1 > np.round((1 - confidence) * (len(known) + 1), 9)
 
-    def _check_problem(self):
-        super()._check_problem()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
         check_choice("labels", self.labels, ("decision", "probabilities"))
         if self.labels == "probabilities" and self.calibration is None:

@@ -113,8 +113,8 @@ class SVRCV(GridSearch, RegressionProblem):
     quantile: float | None = None
     calibration: str | None = None
 
-    def _check_problem(self):
-        self._check_solver()
+    def _check_parameters(self):
+        super()._check_parameters()
         check_nonnegative("epsilon", self.epsilon)
         if self.quantile is not None:
             if np.ndim(self.quantile) > 0:
