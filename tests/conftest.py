@@ -37,7 +37,7 @@ LIMITS = {
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
     "pair_values": ("mercer.estimators._classifier", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
-    "sample_rows": ("mercer.estimators._landmarks", ("_SAMPLE",)),
+    "sample_rows": ("mercer.estimators._base", ("_SAMPLE",)),
     "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),
     "passes": ("mercer.estimators._svc_blocks", ("_PASSES",)),
     "many_rows": ("mercer.solvers.few_vectors.trials", ("MANY",)),

@@ -153,32 +153,29 @@ def _rounding(solutions, error, largest, dtype):
     Three numbers: that of kernel rows with an error and of stored coefficients in the gradients which decide the
     violation, where it was measured; the same in all gradients; and that of sums.
     """
-    starts = solutions.stops[:-1]
     coef = solutions.coef
     # partial sums of values of one sign are large where all of them cancel
-    sums = largest * EPS * float(np.add.reduceat(np.abs(coef), starts).max())
+    sums = largest * EPS * float(solutions.sums(np.abs(coef)).max())
     if dtype == np.float64 and not error:
         return float(solutions.noise.max()), 0.0, sums
-    moved = 0.0 if dtype == np.float64 else largest * _moved(coef - coef.astype(dtype), starts)
-    blind = error * np.sqrt(np.add.reduceat(np.square(coef), starts)) + moved
+    moved = 0.0 if dtype == np.float64 else largest * _moved(solutions, dtype)
+    blind = error * np.sqrt(solutions.sums(np.square(coef))) + moved
     return float((solutions.noise + moved).max()), float(blind.max()), sums
 
 
-def _moved(errors, starts):
-    """Return the size of the errors of the coefficients of each dual, as if independent unless they are equal.
+def _moved(solutions, dtype):
+    """Return the size of the rounding of the coefficients of each dual, as if independent unless errors are equal.
 
     Coefficients at one bound are rounded by the same number: their errors add up, those of others add up in squares.
     """
-    sizes = np.abs(errors)
-    if not sizes.any():
-        return np.zeros(len(starts))
-    number = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
+    sizes = np.abs(solutions.coef - solutions.coef.astype(dtype))
+    number = solutions.number
     order = np.lexsort((sizes, number))
     sizes = sizes[order]
     number = number[order]
     first = np.flatnonzero(np.append(True, (np.diff(sizes) != 0) | (np.diff(number) != 0)))
     sums = np.add.reduceat(sizes, first)
-    return np.sqrt(np.bincount(number[first], np.square(sums), len(starts)))
+    return np.sqrt(np.bincount(number[first], np.square(sums), len(solutions)))
 
 
 def _reach(duals, solutions, noise):
@@ -189,15 +186,15 @@ def _reach(duals, solutions, noise):
     lower = duals.lower
     upper = duals.upper
     coef = solutions.coef
-    stops = solutions.stops
-    sizes = np.diff(stops)
-    epsilon = np.repeat(solutions.epsilon, sizes)
+    number = solutions.number
+    epsilon = solutions.epsilon[number]
     if duals.total is not None and duals.one_sided:
         # bounds are in units of a C that the coefficients of each dual show
-        shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), stops[:-1]), sizes)
+        shares = np.abs(coef) / (upper - lower)
+        shown = np.maximum.reduceat(shares, solutions.stops[:-1])[number]
         lower = shown * lower
         upper = shown * upper
-    error = solutions.gradient - np.repeat(solutions.bias, sizes)
+    error = solutions.gradient - solutions.bias[number]
     span = upper - lower
     near = (coef < upper) & (error + np.where(coef < 0, epsilon, -epsilon) > -noise)
     near |= (coef > lower) & (error + np.where(coef > 0, -epsilon, epsilon) < noise)

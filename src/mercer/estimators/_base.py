@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -21,17 +21,17 @@ from mercer._common import (
     Seed,
     as_float64,
     check_flags,
+    check_integer,
     shown,
 )
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import Points, are_others, count_points, take_points, widened
-from mercer._compute.readable import computed
+from mercer._compute.readable import computed, refuse_container
 from mercer._compute.routes import Size, required
 from mercer._elsewhere import refuse_unknown
-from mercer.distributed import InMemory, named_columns
+from mercer.distributed import InMemory, as_blocks, named_columns
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer.estimators._landmarks import Data, OverLandmarks, row_blocks, sample_rows
 from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
 from mercer.estimators._rows import (
     are_known,
@@ -42,23 +42,48 @@ from mercer.estimators._rows import (
     validated_rows,
     warn_of_kernel_values,
 )
-from mercer.expansion import Expansion, over_points, values_at, with_intercept
+from mercer.expansion import Expansion, features, over_points, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel, check_pairwise, validated, with_params
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
-from mercer.linalg.generator import check_seed
+from mercer.linalg.generator import check_seed, sorted_sample
 from mercer.maps._onto_landmarks import block_moments
+from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 from mercer.solvers._certify import Certificate, Residuals
 
+# Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
+_SAMPLE = 20_000
+_EACH = 10
+
+
+@dataclass(frozen=True)
+class Data:
+    """Training points: the features of all of them, or of a sample of rows that are not in memory, and their blocks.
+
+    ``weights`` (n,) are those of the points of the blocks, None for equal ones.
+    """
+
+    phi: Expansion
+    blocks: Any
+    size: Size
+    weights: Array | None = None
+
+    @property
+    def points(self) -> PointsLike:
+        """The points of ``phi``."""
+        return self.phi.prepared.container
+
 
 @estimator_mixin
-class KernelEstimator(OverLandmarks):
+class KernelEstimator(Model):
     """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
 
     The other parameters are those of kernels given by name, with the defaults of scikit-learn's SVC. Parameters are
-    fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
+    fields of dataclasses, which write ``__init__``; those of mixins are keyword-only. Some estimators have the
+    parameters ``landmarks`` and ``rule``, also for rows that are not in memory, whose kernel and landmarks are those of
+    a sample.
     """
 
     kernel: KernelLike = "rbf"
@@ -135,7 +160,10 @@ class KernelEstimator(OverLandmarks):
         check_flags(self)
         # some routes draw no numbers
         check_seed(vars(self).get("random_state"))
-        self._check_rule_and_number()
+        if "rule" in vars(self):
+            check_rule("rule", self.rule)
+            if self.landmarks is not None and np.isscalar(self.landmarks):
+                check_integer("landmarks", self.landmarks)
         kernel = kernel_of(self)
         X = self._rows(X, kernel, reset=True)
         refuse_underflow(X)
@@ -151,6 +179,49 @@ class KernelEstimator(OverLandmarks):
         points = np.arange(n) if kernel.tags.points == "indices" else X
         self._check_landmarks(kernel, points)
         return kernel, points
+
+    def _check_landmarks(self, kernel, points):
+        """Raise unless given landmarks are points of the kind of others, with columns of the same names and order."""
+        given = vars(self).get("landmarks")
+        if given is None or np.isscalar(given):
+            return
+        given_landmarks(kernel, points, given)
+        expected = list(getattr(self, "feature_names_in_", ()))
+        names = list(getattr(given, "columns", ()))
+        texts = all(isinstance(name, str) for name in names)
+        if expected and names and texts and names != expected:
+            raise ValueError(
+                f"landmarks have the columns {shown(names)}, but X has {shown(expected)}; give the columns of X in "
+                "their order."
+            )
+
+    def _chosen_landmarks(self, size):
+        """Return the number of landmarks and their rule, "given" for points; None where all points span."""
+        given = self.landmarks
+        if given is None:
+            return None
+        if not np.isscalar(given):
+            refuse_container(given, "landmarks")
+            return count_points(given), "given"
+        check_integer("landmarks", given)
+        return None if size.whole and given >= size.n else (min(int(given), size.n), self.rule)
+
+    def _landmark_features(self, phi, weights=None):
+        """Return the features of the landmarks, no point of weight 0."""
+        if np.isscalar(self.landmarks) and weights is not None:
+            phi = phi[:, np.flatnonzero(weights)]
+        found = selected(phi.kernel, phi.points, self.landmarks, self.rule, self.random_state)
+        return features(phi.kernel, found)
+
+    def _training_blocks(self, X):
+        """Return the blocks of rows that are not in memory; None where they are, and where all of them span."""
+        return None if self.landmarks is None else self._blocks_of(X)
+
+    def _blocks_of(self, X):
+        """Return the blocks of rows that are not in memory, or None."""
+        kernel = as_kernel(self.kernel)
+        # the points of a precomputed kernel are numbers of rows of the whole matrix
+        return None if kernel.tags.points == "indices" else _row_blocks(kernel, X)
 
     def _require_all_functions(self, kernel):
         """Raise if a model cannot have functions that a kernel or a penalty leaves free."""
@@ -213,7 +284,7 @@ class KernelEstimator(OverLandmarks):
             if isinstance(self.landmarks, Integral)
             else getattr(self, "n_components", None) or 0
         )
-        rows = sample_rows(blocks, m, self.random_state)
+        rows = _sample_rows(blocks, m, self.random_state)
         own = None
         if weights is not None:
             own = np.asarray(weights[rows])
@@ -225,11 +296,11 @@ class KernelEstimator(OverLandmarks):
 
     def _new_blocks(self, X):
         """Return the blocks of new rows that are not in memory, or None, also if the model is not fitted."""
-        return row_blocks(self.kernel_, X) if hasattr(self, "kernel_") else None
+        return _row_blocks(self.kernel_, X) if hasattr(self, "kernel_") else None
 
     def _new_sample(self, X, blocks):
         """Return a validated sample of new rows that are not in memory."""
-        sample = blocks.take(sample_rows(blocks, 0, self.random_state))
+        sample = blocks.take(_sample_rows(blocks, 0, self.random_state))
         return KernelEstimator._new_points(self._for_blocks(X), sample)
 
     def _for_blocks(self, X):
@@ -322,6 +393,18 @@ class KernelEstimator(OverLandmarks):
         if reset:
             require_two(self, table)
         return table
+
+
+def _row_blocks(kernel, X):
+    """Return the blocks of rows that are not in memory, or None; blocks have no names of columns."""
+    return None if hasattr(X, "columns") and kernel.tags.points == "tables" else as_blocks(X)
+
+
+def _sample_rows(blocks, m, random_state):
+    """Return the numbers of a uniform sample of rows, from which m landmarks are taken."""
+    n = blocks.shape[0]
+    size = min(n, max(_SAMPLE, _EACH * m))
+    return sorted_sample(n, size, random_state)
 
 
 def require_rows(model: Model, n: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer import landmarks
 from mercer._common import Memory, as_float64
-from mercer._compute.points import count_points, widened
+from mercer._compute.points import widened
 from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._base import exact_vectors
@@ -59,7 +59,9 @@ def store(
     model: Model, problem: Problem, linear: Problem, basis: Expansion, solved: Solved
 ) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
-    coef = _signed(linear, solved.duals, solved.solutions)
+    duals = solved.duals
+    coef = np.zeros((len(problem.rows), len(duals)))
+    coef[duals.points, duals.number] = solved.solutions.coef
     store_classes(model, problem)
     model.kernel_ = problem.kernel
     model.support_vectors_ = basis.points
@@ -70,7 +72,7 @@ def store(
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
     solved = replace(solved, points=linear.points, stored=problem.dtype == np.float64)
-    conclude(model, linear, solved, partial(recomputed, model, problem, solved.duals))
+    conclude(model, linear, solved, partial(recomputed, model, problem, duals))
 
 
 def recomputed(
@@ -109,11 +111,3 @@ def recomputed(
             )
         )
     return total(parts)
-
-
-def _signed(linear, duals, solutions):
-    """Return the coefficients of all points in all duals (k, m)."""
-    coef = np.zeros((count_points(linear.points), len(duals)))
-    for k, (dual, solution) in enumerate(zip(duals, solutions, strict=True)):
-        coef[dual.points, k] = solution.coef
-    return coef

@@ -11,10 +11,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.stats import rankdata
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -216,7 +217,7 @@ class GridSearch(SupportVectorEstimator):
     def _mention_edges(self):
         """Log each best parameter that is the smallest or the largest of several: a better one may lie beyond."""
         for name, best in self.best_params_.items():
-            values = np.unique(np.asarray(self.cv_results_[f"param_{name}"], np.float64))
+            values = np.unique(self.cv_results_[f"param_{name}"])
             if len(values) > 2 and best in (values[0], values[-1]):
                 end = "smallest" if best == values[0] else "largest"
                 _log.warning(
@@ -490,18 +491,14 @@ def held_out_means(values: list[Array], tests: list[Array], n: int) -> Array:
 
 def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[str, Any]:
     """Return the scores (folds, values of C, values of gamma) as GridSearchCV names and orders them."""
-    names = {"C": Cs} if gammas[0] is None else {"C": Cs, "gamma": np.array(gammas)}
-    grid = np.meshgrid(*names.values(), indexing="ij")
-    columns = {name: values.ravel() for name, values in zip(names, grid, strict=True)}
+    grid = {"C": Cs.tolist()} | ({} if gammas[0] is None else {"gamma": gammas})
+    params = list(ParameterGrid(grid))
     scores = scores.reshape(len(scores), -1)
     mean = scores.mean(axis=0)
     found = {f"split{i}_test_score": row for i, row in enumerate(scores)}
-    found |= {f"param_{name}": values for name, values in columns.items()}
+    found |= {f"param_{name}": np.array([each[name] for each in params]) for name in grid}
     return found | {
-        "params": [
-            dict(zip(columns, map(float, cell), strict=True))
-            for cell in zip(*columns.values(), strict=True)
-        ],
+        "params": params,
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
         "rank_test_score": _ranks(mean),
@@ -511,8 +508,7 @@ def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[
 
 def _ranks(mean):
     """Return the rank of each score, 1 for the highest; a score that is NaN ranks last."""
-    mean = np.where(np.isnan(mean), -np.inf, mean)
-    return 1 + np.array([int((mean > own).sum()) for own in mean])
+    return rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min").astype(int)
 
 
 def _best(found):

@@ -34,16 +34,6 @@ _OUTSIDE = 0.25
 _SAMPLE = 100
 _LEAST = 1000
 _PASSES = 50
-# Attributes of the classifier over the support vectors.
-_STORED = (
-    "_multi_class",
-    "kernel_",
-    "support_vectors_",
-    "n_support_",
-    "dual_coef_",
-    "intercept_",
-    "n_iter_",
-)
 
 
 @dataclass(frozen=True)
@@ -122,8 +112,9 @@ def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -
 
 
 def _store(model, fitted, rows, factors, columns, outside):
-    for name in _STORED:
-        setattr(model, name, getattr(fitted, name))
+    for name, value in vars(fitted).items():
+        if name.endswith("_") or name == "_multi_class":
+            setattr(model, name, value)
     model.support_ = rows[fitted.support_]
     model.classes_ = columns.classes
     model.class_weight_ = factors
@@ -181,13 +172,6 @@ class Outside:
     rows: Array
     violations: Array
 
-    def __add__(self, other: Outside) -> Outside:
-        rows, violations = (
-            np.concatenate([getattr(each, name) for each in (self, other)])
-            for name in ("rows", "violations")
-        )
-        return Outside(total([self.certificate, other.certificate]), rows, violations)
-
     def beside(self, inside: Certificate) -> Certificate:
         """Return the certificate of all rows; a row of each class may violate by ``kkt``."""
         found = total([inside, self.certificate])
@@ -215,11 +199,13 @@ def outside_of(
     intercept = as_float64(fitted.intercept_)
     least = _OUTSIDE * fitted.tol
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
-    return blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
+    parts = blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
+    certificates, outside, violations = zip(*parts, strict=True)
+    return Outside(total(certificates), np.concatenate(outside), np.concatenate(violations))
 
 
 def _outside(decision, rows, codes, weights, numbers):
-    """Return the part of `outside_of` in a block; rows of the number -1 are vectors."""
+    """Return the fields of `outside_of` in a block, in a list; rows of the number -1 are vectors."""
     used = np.flatnonzero((weights > 0) & (numbers >= 0))
     used = used[np.argsort(codes[used], kind="stable")]
     violations = np.zeros(len(used))
@@ -240,4 +226,4 @@ def _outside(decision, rows, codes, weights, numbers):
                     )
                 )
     violating = violations > decision.least
-    return Outside(total(parts), numbers[used[violating]], violations[violating])
+    return [(total(parts), numbers[used[violating]], violations[violating])]

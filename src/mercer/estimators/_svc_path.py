@@ -103,14 +103,9 @@ class _Path(ClassificationProblem):
                     found[k][m] = refined(rows, unit.times(Cs[k]), solution, self.tol)
 
             with_known_rows(rows, problem.binary.duals(upper), options, rows.dtype, solve)
-        return [
-            self._fitted(problem, C, upper, solutions, rows.error)
-            for C, solutions in zip(Cs, found, strict=True)
-        ]
-
-    def _fitted(self, problem, C, upper, solutions, error):
-        model = SVC(float(C), **self.get_params(deep=False))
-        copy_validation(self, model)
-        duals = problem.binary.duals(C * upper)
-        store(model, problem, Solved(duals, Solution.joined(solutions), self.tol, error))
-        return model
+        models = [SVC(float(C), **self.get_params(deep=False)) for C in Cs]
+        for model, solutions in zip(models, found, strict=True):
+            copy_validation(self, model)
+            duals = problem.binary.duals(model.C * upper)
+            store(model, problem, Solved(duals, Solution.joined(solutions), self.tol, rows.error))
+        return models

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from sklearn.base import MetaEstimatorMixin
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import available, on_device
+from mercer.estimators._rows import count_rows
 
 
 def inner_has(name: str) -> Callable[[Any], bool]:
@@ -22,19 +24,32 @@ def inner_has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-def refuse_inner_weights(estimator: object, sample_weight: ArrayLike | None) -> None:
-    """Raise if sample weights are given and the fit of a wrapped estimator takes none."""
-    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
-        raise ValueError(
-            f"sample_weight must be None, because estimator = {type(estimator).__name__} takes none."
-        )
-
-
 @dataclass(eq=False, repr=False)
 class Wrapper(MetaEstimatorMixin, BaseEstimator):
     """Mixin of estimators with a wrapped ``estimator``; a class states ``_apply(method, X, *args, **options)``."""
 
+    # what errors say that the estimator must be
+    _wanted: ClassVar[str]
+
     estimator: Any
+
+    def _for_fit(self, X, y, sample_weight):
+        """Return a clone of the wrapped estimator and checked weights, or raise unless its fit takes what it gets."""
+        inner = self.estimator
+        if isinstance(inner, type) or not hasattr(inner, "fit"):
+            raise TypeError(f"estimator must be {self._wanted}, got {shown(inner)}.")
+        if y is None and get_tags(inner).target_tags.required:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; estimator = {shown(inner)} "
+                "needs it."
+            )
+        if sample_weight is None:
+            return clone(inner), None
+        if not has_fit_parameter(inner, "sample_weight"):
+            raise ValueError(
+                f"sample_weight must be None, because estimator = {type(inner).__name__} takes none."
+            )
+        return clone(inner), check_weights("sample_weight", sample_weight, count_rows(X))
 
     @available(inner_has("predict"))
     @on_device

@@ -9,12 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, shown
 from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._landmarks import has_given_landmarks
 from mercer.estimators._model import (
     adds,
     attribute,
@@ -33,6 +32,16 @@ from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
+
+
+def _has_given_landmarks(model):
+    """Return True, or raise an AttributeError unless the landmarks are points; for ``available``."""
+    if model.landmarks is None or np.isscalar(model.landmarks):
+        raise AttributeError(
+            f"partial_fit of {type(model).__name__} needs landmarks that are points, got landmarks = "
+            f"{shown(model.landmarks)}; give an array, such as some rows of the data, or use fit."
+        )
+    return True
 
 
 @storable_estimator
@@ -215,7 +224,7 @@ class KernelPCA(CoordinateTransformer):
         """Return the components over landmarks, the number of points, and the trace error."""
         return self._of_moments(self._landmark_moments(data))
 
-    @available(has_given_landmarks)
+    @available(_has_given_landmarks)
     @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Add points to those of earlier calls, over landmarks that are given as points.

@@ -30,12 +30,12 @@ from mercer._common import (
 )
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_points, take_points
+from mercer._compute.readable import is_dask, known_rows
 from mercer._compute.routes import first_that_fits, required
-from mercer._compute.targets import as_real_targets
+from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import RegressorMixin
-from mercer.estimators._landmarks import column_of
 from mercer.estimators._model import (
     attribute,
     fits,
@@ -822,10 +822,10 @@ def _checked_targets(X, y, sample_weight):
 
 def _block_columns(blocks, y, sample_weight):
     """Return the checked targets and weights of rows that are not in memory, None for equal weights."""
-    y = column_of(blocks, y, "y", partial(as_real_targets, model="KernelRidge"))
+    y = _column_of(blocks, y, "y", partial(as_real_targets, model="KernelRidge"))
     if sample_weight is None:
         return y, None
-    weights = column_of(blocks, sample_weight, "sample_weight", _block_weights)
+    weights = _column_of(blocks, sample_weight, "sample_weight", _block_weights)
     require_positive_weight("sample_weight", weights)
     return y, weights
 
@@ -835,3 +835,34 @@ def _block_weights(sample_weight):
     weights = as_weights("sample_weight", sample_weight, len(sample_weight))
     refuse_large("sample_weight", weights)
     return weights
+
+
+def _column_of(blocks, values, name, check):
+    """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
+    # rows on disk are read here
+    lazy = is_dask(values) and hasattr(blocks, "array")
+    if lazy:
+        values = known_rows(values, name)
+    else:
+        refuse_targets(values, name)
+        values = np.asarray(values)
+    if values.shape[0] != blocks.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
+            f"{values.shape[0]}; give as many."
+        )
+    return (
+        values.map_blocks(_checked, check=check, column=name, dtype=np.float64)
+        if lazy
+        else check(values)
+    )
+
+
+def _checked(values, check, column, block_info=None):
+    """Return the checked values of a block of Dask; a note to an error says where the block is."""
+    try:
+        return check(values)
+    except (TypeError, ValueError) as error:
+        first, end = block_info[0]["array-location"][0]
+        error.add_note(f"The place is that in a block of Dask, {column}[{first}:{end}].")
+        raise

@@ -7,19 +7,19 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights, shown
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, shown
 from mercer._compute.points import evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._model import attribute, available, fits, on_device, storable_estimator
-from mercer.estimators._rows import check_lengths, count_rows
-from mercer.estimators._wrapper import Wrapper, inner_has, refuse_inner_weights
+from mercer.estimators._rows import check_lengths
+from mercer.estimators._wrapper import Wrapper, inner_has
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
@@ -121,6 +121,8 @@ class Kernelized(KernelEstimator, Wrapper):
     True
     """
 
+    _wanted = "an estimator, such as LogisticRegression()"
+
     kernel: KernelLike = "rbf"
     _: KW_ONLY
     centre: bool = True
@@ -169,10 +171,14 @@ class Kernelized(KernelEstimator, Wrapper):
         return self._fit("fit_predict", X, y, sample_weight)
 
     def _fit(self, method, X, y, sample_weight):
-        inner = self._checked_estimator(sample_weight)
+        inner, sample_weight = self._for_fit(X, y, sample_weight)
+        if get_tags(inner).input_tags.positive_only:
+            name = type(inner).__name__
+            raise ValueError(
+                f"estimator = {name} needs nonnegative input, but coordinates have both signs; use "
+                f"make_pipeline(MinMaxScaler(clip=True), {name}()) instead."
+            )
         y = self._checked_targets(X, y, inner)
-        if sample_weight is not None:
-            sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
         kernel, points = self._training_points(X, sample_weight)
         given = kernel.tags.points == "indices"
         to_coordinates = KernelMap(
@@ -203,10 +209,6 @@ class Kernelized(KernelEstimator, Wrapper):
 
     def _checked_targets(self, X, y, inner):
         """Return the targets of the wrapped estimator, or raise where no estimator can read them."""
-        if y is None and get_tags(inner).target_tags.required:
-            raise ValueError(
-                f"Kernelized requires y to be passed, but the target y is None; estimator = {shown(inner)} needs it."
-            )
         if y is None:
             return None
         # a table of labels may be sparse
@@ -224,21 +226,6 @@ class Kernelized(KernelEstimator, Wrapper):
                 )
                 raise
         return y
-
-    def _checked_estimator(self, sample_weight):
-        """Return a clone of the wrapped estimator, or raise when it does not take coordinates or weights."""
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
-            raise TypeError(
-                f"estimator must be an estimator, such as LogisticRegression(), got {shown(self.estimator)}."
-            )
-        name = type(self.estimator).__name__
-        if get_tags(self.estimator).input_tags.positive_only:
-            raise ValueError(
-                f"estimator = {name} needs nonnegative input, but coordinates have both signs; use "
-                f"make_pipeline(MinMaxScaler(clip=True), {name}()) instead."
-            )
-        refuse_inner_weights(self.estimator, sample_weight)
-        return clone(self.estimator)
 
     @available(inner_has("transform"))
     @on_device

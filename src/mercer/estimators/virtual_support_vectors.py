@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
+from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.objects import Objects, Table, as_objects, as_table
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer.estimators._model import Model, fits, storable_estimator
 from mercer.estimators._rows import count_rows
-from mercer.estimators._wrapper import Wrapper, refuse_inner_weights
+from mercer.estimators._wrapper import Wrapper
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = (
@@ -87,6 +87,8 @@ class VirtualSupportVectors(Model, Wrapper):
     (3, array([1, 0]))
     """
 
+    _wanted = "a support vector machine, such as SVC()"
+
     moves: Any
 
     @fits
@@ -108,13 +110,12 @@ class VirtualSupportVectors(Model, Wrapper):
         self
         """
         moves = _checked_moves(self.moves)
-        inner = _checked_estimator(self.estimator, sample_weight)
-        if y is None and get_tags(inner).target_tags.required:
-            raise ValueError(
-                f"VirtualSupportVectors requires y to be passed, but the target y is None; {shown(inner)} needs it."
+        inner, sample_weight = self._for_fit(X, y, sample_weight)
+        if get_tags(inner).input_tags.pairwise:
+            raise TypeError(
+                f"estimator = {type(inner).__name__} takes kernel values, which cannot be moved; give it a kernel of "
+                "points."
             )
-        if sample_weight is not None:
-            sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
         X, y, sample_weight, rows = _of_positive_weight(X, y, sample_weight)
         first = _fit(inner, X, y, sample_weight)
         y = column_or_1d(y, warn=True) if get_tags(inner).target_tags.required else None
@@ -169,21 +170,6 @@ def _checked_moves(moves):
                 f"{name} must be a function of points, got {shown(move)} of type {type(move).__name__}."
             )
     return found
-
-
-def _checked_estimator(estimator, sample_weight):
-    """Return a clone of the wrapped estimator, or raise when it cannot be fitted to moved points."""
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(
-            f"estimator must be a support vector machine, such as SVC(), got {shown(estimator)}."
-        )
-    name = type(estimator).__name__
-    if get_tags(estimator).input_tags.pairwise:
-        raise TypeError(
-            f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points."
-        )
-    refuse_inner_weights(estimator, sample_weight)
-    return clone(estimator)
 
 
 def _of_positive_weight(X, y, sample_weight):
