@@ -253,6 +253,18 @@ def test_a_move_in_place_leaves_the_support_vectors_as_they_are(moons):
     assert [len(word) for word in words] == [2, 3, 3, 2]
 
 
+def test_equal_objects_of_lists_in_dicts_are_taken_together():
+    values = [[0.0, 1.0], [1.0, 1.0], [4.0, 0.0], [3.0, 4.0], [1.0, 1.0]]
+
+    def products(A, B):
+        return np.array([[float(np.dot(a["at"], b["at"])) for b in B] for a in A])
+
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=products), lambda X: X)
+    model.fit([{"at": value} for value in values], [0, 0, 1, 1, 0])
+    assert not {1, 4}.isdisjoint(model.support_)
+    assert {1, 4} <= set(model.support_.tolist())
+
+
 @pytest.mark.parametrize(
     "inner", [mc.SVR(epsilon=9.0), mc.NuSVR(), sklearn.svm.SVR(epsilon=9.0)], ids=repr
 )

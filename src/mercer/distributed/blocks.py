@@ -9,7 +9,7 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,23 +27,6 @@ T = TypeVar("T")
 _BLOCK = 1 << 23
 # Least number of rows in a block.
 _ROWS = 4096
-
-
-class Blocks(Protocol):
-    """Rows of points in blocks, see ``as_blocks``, or in memory."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Numbers of rows and columns."""
-        ...
-
-    def take(self, rows: Array) -> PointsLike:
-        """Return the rows of given numbers, sorted."""
-        ...
-
-    def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
-        """Return the sum over blocks of ``function(shared, rows, *columns)``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -104,7 +87,7 @@ class InMemory:
     points: PointsLike
 
     @property
-    def shape(self) -> tuple[int]:
+    def shape(self) -> tuple[int, ...]:
         """The number of points."""
         return (count_points(self.points),)
 
@@ -115,6 +98,10 @@ class InMemory:
     def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
         """Return ``function(shared, points, *columns)``."""
         return function(shared, self.points, *columns)
+
+
+# Rows of points in blocks, see `as_blocks`, or in memory.
+Blocks: TypeAlias = "DiskBlocks | DaskBlocks | InMemory"
 
 
 class Arrow:

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 import dask.array as da
@@ -66,7 +65,7 @@ class DaskBlocks:
             rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)
         ]
         parts = [
-            _take(*block, wanted)
+            _checked(*block)[wanted]
             for block, wanted in zip(self.parts(), inside, strict=True)
             if len(wanted)
         ]
@@ -180,11 +179,6 @@ def _running():
 
 
 @delayed(pure=True)
-def _take(rows, start, wanted):
-    return as_block(rows, start)[wanted]
-
-
-@delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
     # tasks on threads of this process would count the rows of their own block
     with reusing(), listening(None):
@@ -253,8 +247,8 @@ class DaskMatrix:
         columns = split(known_rows(V, "V") if is_dask(V) else V, _lengths(self.Z))
         shared = delayed(shared, traverse=False)
         rows = []
-        for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
-            pairs = zip(self._beside(i), columns, strict=True)
+        for x, n, others in self._rows():
+            pairs = zip(others, columns, strict=True)
             total = _add_up([delayed(function, pure=True)(shared, x, z, v) for z, v in pairs])
             rows.append(da.from_delayed(total, (n, *V.shape[1:]), np.float64))
         return da.concatenate(rows).astype(self.X.dtype, copy=False)
@@ -264,9 +258,9 @@ class DaskMatrix:
         shared = delayed(shared, traverse=False)
         blocks = []
         mirrored = symmetric and self.X is self.Z
-        for i, (x, n) in enumerate(zip(self._left, _lengths(self.X), strict=True)):
+        for i, (x, n, others) in enumerate(self._rows()):
             row = []
-            for j, (z, m) in enumerate(zip(self._beside(i), _lengths(self.Z), strict=True)):
+            for j, (z, m) in enumerate(zip(others, _lengths(self.Z), strict=True)):
                 # those above the diagonal follow from the blocks of later rows
                 value = None if mirrored and j > i else delayed(function, pure=True)(shared, x, z)
                 row.append(value if value is None else da.from_delayed(value, (n, m), self.X.dtype))
@@ -278,17 +272,13 @@ class DaskMatrix:
             ]
         )
 
-    @cached_property
-    def _left(self):
-        return _nodes(self.X)
-
-    @cached_property
-    def _right(self):
-        return self._left if self.X is self.Z else _nodes(self.Z)
-
-    def _beside(self, i):
-        """Return the blocks of Z, None in the place of the i-th block of X itself."""
-        return [None if self.X is self.Z and i == j else z for j, z in enumerate(self._right)]
+    def _rows(self):
+        """Yield each block of X, its length, and the blocks of Z, None in the place of the block itself."""
+        same = self.X is self.Z
+        left = _nodes(self.X)
+        right = left if same else _nodes(self.Z)
+        for i, (x, n) in enumerate(zip(left, _lengths(self.X), strict=True)):
+            yield x, n, [None if same and i == j else z for j, z in enumerate(right)]
 
 
 def _converted(rows, dtype):

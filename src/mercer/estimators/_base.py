@@ -90,6 +90,7 @@ class KernelEstimator(Model):
     gamma: float | str | None = "scale"
     degree: int | None = 3
     coef0: float | None = 0.0
+    memory: Memory = "1GB"
 
     _doc_link_module = "mercer"
 
@@ -255,9 +256,8 @@ class KernelEstimator(Model):
         size = Size(len(phi), budget, np.dtype(phi.prepared.dtype).itemsize, whole=blocks is None)
         return Data(phi, InMemory(phi.prepared.container) if blocks is None else blocks, size)
 
-    def _weighted_data(self, X, sample_weight):
+    def _weighted_data(self, X, sample_weight, blocks=None):
         """Return the training points with their weights; points of weight 0 in memory are left out."""
-        blocks = self._training_blocks(X)
         weights = None
         if sample_weight is not None:
             weights = given_weights(
@@ -355,12 +355,16 @@ class KernelEstimator(Model):
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
         kind = kernel.tags.points
-        if kind == "objects" or (
-            kind in ("rows or objects", "any") and not self._are_rows(X, reset)
-        ):
-            return self._objects(X, reset)
-        if kind == "tables":
-            return self._table(X, reset)
+        objects = kind == "objects" or (
+            kind in ("rows or objects", "any")
+            # new points are what those of the fit were
+            and not (holds_rows(X) if reset else hasattr(self, "n_features_in_"))
+        )
+        if objects or kind == "tables":
+            points = as_objects(X) if objects else self._table(X, reset)
+            if reset:
+                require_two(self, points)
+            return points
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         try:
@@ -373,25 +377,12 @@ class KernelEstimator(Model):
                 f"{self.n_features_in_} training points; write K = kernel(X_test, X_train)."
             ) from None
 
-    def _are_rows(self, X, reset):
-        """Return whether points of a kernel of rows or objects are rows: as in the fit, or else by their container."""
-        return holds_rows(X) if reset else hasattr(self, "n_features_in_")
-
-    def _objects(self, X, reset):
-        """Return validated points that are not rows."""
-        points = as_objects(X)
-        if reset:
-            require_two(self, points)
-        return points
-
     def _table(self, X, reset):
         """Return a validated table, with the names and number of columns of the fit."""
         X = computed(X, "X", self.memory)
         table = as_table(X)
         if X is not table:
             validate_data(self, X, reset=reset, skip_check_array=True)
-        if reset:
-            require_two(self, table)
         return table
 
 
@@ -450,7 +441,6 @@ def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
 class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
 
-    memory: Memory = "1GB"
     random_state: Seed = None
 
     @of_points
@@ -480,7 +470,16 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
 
 
 @estimator_mixin
-class CoordinateTransformer(KernelTransformer):
+class OverLandmarks(KernelEstimator):
+    """Mixin of estimators whose solutions landmarks may span instead of all training points."""
+
+    landmarks: int | PointsLike | None = None
+    rule: str = "randomly_pivoted"
+    random_state: Seed = None
+
+
+@estimator_mixin
+class CoordinateTransformer(OverLandmarks, KernelTransformer):
     """Mixin of transformers with ``coordinates_``, whose inverse are pre-images by the method ``preimage``."""
 
     preimage: Any = "auto"
@@ -510,7 +509,7 @@ class CoordinateTransformer(KernelTransformer):
 
     def _computed(self, X, sample_weight):
         """Return training points, what the first route that the memory holds finds of them, n, and the trace error."""
-        data = self._weighted_data(X, sample_weight)
+        data = self._weighted_data(X, sample_weight, self._training_blocks(X))
         points = data.points
         self.kernel_: Kernel = data.phi.kernel
         warn_degenerate(self.kernel_, points)

@@ -1,14 +1,14 @@
 """Calibration: class probabilities from decision values, by curves fitted to those of held-out rows."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn import config_context
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import _SigmoidCalibration
+from sklearn.isotonic import IsotonicRegression
 
-from mercer._common import Array, ArrayLike, shown
-from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
+from mercer._common import Array, ArrayLike, as_float64, shown
+from mercer.estimators._inherited import BaseEstimator
 
 
 def has_probabilities(search: Any) -> bool:
@@ -25,21 +25,6 @@ def has_probabilities(search: Any) -> bool:
     return True
 
 
-class _GivenValues(ClassifierMixin):
-    """A classifier whose points are their decision values."""
-
-    def fit(self, values: Array, y: Array, sample_weight: ArrayLike | None = None) -> Self:
-        self.classes_ = np.unique(y)
-        return self
-
-    def decision_function(self, values: Array) -> Array:
-        return values
-
-    def predict(self, values: Array) -> Array:
-        # scikit-learn asks for the method, and does not call it
-        return self.decision_function(values)
-
-
 def fit_calibration(
     method: str, values: Array, y: Array, sample_weight: ArrayLike | None
 ) -> list[Array]:
@@ -48,13 +33,14 @@ def fit_calibration(
     These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between
     which "isotonic" interpolates.
     """
-    everything = np.arange(len(y))
-    model = CalibratedClassifierCV(
-        _GivenValues(), method=method, ensemble=False, cv=[(everything, everything)]
-    )
-    with config_context(enable_metadata_routing=False):
-        fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
-    return [curve_of(each) for each in fitted]
+    columns = as_float64(values).reshape(len(y), -1).T
+    curves = []
+    # the column of two classes is that of the second one
+    for own, label in zip(columns, np.unique(y)[-len(columns) :], strict=True):
+        isotonic = method == "isotonic"
+        curve = IsotonicRegression(out_of_bounds="clip") if isotonic else _SigmoidCalibration()
+        curves.append(curve_of(curve.fit(own, (y == label).astype(int), sample_weight)))
+    return curves
 
 
 def curve_of(calibrator: BaseEstimator) -> Array:

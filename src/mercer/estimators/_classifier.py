@@ -38,9 +38,7 @@ from mercer.estimators._svm import (
 )
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram
-from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import certificate, pairs
-from mercer.solvers.svm.dual import Dual
 
 
 @estimator_mixin
@@ -155,7 +153,27 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         return self._decided(X, self._classes_of)
 
     def _recomputed(self, problem, shift):
-        return recomputed(self, problem, self._duals(problem), shift)
+        """Return the certificate of the stored coefficients in float64."""
+        duals = self._duals(problem)
+        coef, gradient = self._stored(problem, duals)
+        intercept = as_float64(self.intercept_)
+        return certificate(duals, coef, gradient, intercept, problem.rounding, shift)
+
+    def _stored(self, problem, duals):
+        """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
+        coef, support = stored_coefficients(self, problem)
+        kernel = certified_kernel(self, problem)
+        values = np.zeros_like(coef)
+        if not pairs.is_paired(len(self.classes_), self.multi_class):
+            values = kernel_product(kernel, problem.points, coef, support)
+        elif len(support):
+            vectors = widened(take_points(problem.points, support))
+            codes = problem.codes[support]
+            for i, own in enumerate(pairs.class_slices(problem.counts)):
+                weights = pairs.coefficients_beside(coef[support], codes, i)
+                points = widened(take_points(problem.points, own))
+                values[own] = Gram(kernel, points, vectors) @ weights
+        return problem.binary.joined(coef), duals.target - problem.binary.joined(values)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -225,38 +243,12 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         return pairs.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(
-    model: SupportVectorClassifier, problem: Problem, duals: Dual, shift: float
-) -> Certificate:
-    """Return the certificate of the stored coefficients in float64."""
-    coef, gradient = stored_solutions(model, problem, duals)
-    intercept = as_float64(model.intercept_)
-    return certificate(duals, coef, gradient, intercept, problem.rounding, shift)
-
-
-def stored_solutions(
-    model: SupportVectorClassifier, problem: Problem, duals: Dual
-) -> tuple[Array, Array]:
-    """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
-    coef, support = stored_coefficients(model, problem)
-    kernel = certified_kernel(model, problem)
-    values = np.zeros_like(coef)
-    if not pairs.is_paired(len(model.classes_), model.multi_class):
-        values = kernel_product(kernel, problem.points, coef, support)
-    elif len(support):
-        vectors = widened(take_points(problem.points, support))
-        codes = problem.codes[support]
-        for i, own in enumerate(pairs.class_slices(problem.counts)):
-            weights = pairs.coefficients_beside(coef[support], codes, i)
-            values[own] = Gram(kernel, widened(take_points(problem.points, own)), vectors) @ weights
-    return problem.binary.joined(coef), duals.target - problem.binary.joined(values)
-
-
 def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> None:
     """Store the solutions of all binary duals as fitted attributes."""
     store_coefficients(model, problem, solved.solutions.coef, solved.solutions.bias)
     model.n_iter_ = solved.solutions.n_iter
-    conclude(model, problem, solved, partial(recomputed, model, problem, solved.duals))
+    recompute = partial(model._recomputed, problem)  # noqa: SLF001 - of this module
+    conclude(model, problem, solved, recompute)
 
 
 def store_classes(model: SupportVectorClassifier, problem: Problem) -> None:

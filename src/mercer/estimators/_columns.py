@@ -87,7 +87,9 @@ class Column:
 
 def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
     """Return the columns of a table: float64 arrays with NaN for missing entries, or lists with None for them."""
-    if not hasattr(X, "columns") and not isinstance(X, (list, tuple)) and not hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr"):
+        raise TypeError("X must not be sparse; give X.toarray().")
+    if not hasattr(X, "columns") and not isinstance(X, (list, tuple)):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
         X = validated_rows(model, X, reset, ensure_all_finite="allow-nan").astype(
@@ -96,8 +98,6 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
         if reset:
             refuse_large("X", np.nan_to_num(X))
         return list(X.T)
-    if hasattr(X, "tocsr"):
-        raise TypeError("X must not be sparse; give X.toarray().")
     X = computed(X, "X", model.memory)
     table = as_table(X)
     validate_data(model, X, reset=reset, skip_check_array=True)
@@ -118,9 +118,10 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
         if isinstance(values, np.ndarray):
             missing = np.isnan(values)
             if not missing.all():
-                found.append(
-                    Column(source, "number", fill=_median(values[~missing], weights[~missing]))
+                median = np.quantile(
+                    values[~missing], 0.5, weights=weights[~missing], method="inverted_cdf"
                 )
+                found.append(Column(source, "number", fill=float(median)))
             found += [Column(source, "missing")] if missing.any() else []
         else:
             found += [
@@ -202,12 +203,6 @@ def _scale(values, weights, ranks):
         "knots": np.array([mean - unit, mean + unit]),
         "places": np.array([-_LARGEST, _LARGEST]),
     }
-
-
-def _median(values, weights):
-    order = np.argsort(values)
-    above = np.cumsum(weights[order]) >= weights.sum() / 2
-    return float(values[order[np.argmax(above)]])
 
 
 def _levels(values, weights, source):

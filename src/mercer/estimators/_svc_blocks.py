@@ -19,12 +19,13 @@ from mercer.estimators._base import require_rows
 from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._model import Model
 from mercer.estimators._rows import as_labels
+from mercer.estimators._svm import require_classes
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.operators import in_float64
 from mercer.solvers._certify import Certificate, certify, total
-from mercer.solvers.svm import certificate, pairs
+from mercer.solvers.svm import pairs
 
 # Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
 # class may violate, so that both are within the tolerance.
@@ -130,10 +131,7 @@ def _store(model, fitted, rows, factors, columns, outside):
 def certified_blocks(model: Model, blocks: Blocks, columns: Columns) -> Certificate:
     """Return the certificate in float64 of a fitted SVC over the rows of blocks."""
     require_rows(model, blocks.shape[0])
-    if not np.array_equal(columns.classes, model.classes_):
-        raise ValueError(
-            f"y has the classes {columns.classes}, the fit had {model.classes_}; give y as in the fit."
-        )
+    require_classes(model, columns.classes)
     rows = np.sort(model.support_)
     inner = copy.copy(model)
     vars(inner).update(
@@ -209,21 +207,17 @@ def _outside(decision, rows, codes, weights, numbers):
     used = np.flatnonzero((weights > 0) & (numbers >= 0))
     used = used[np.argsort(codes[used], kind="stable")]
     violations = np.zeros(len(used))
-    parts = [Certificate(0.0, 0.0, 0.0)]
+    loss = 0.0
     if len(used):
         values = as_float64(decision.normals(widened(rows[used])))
         upper = decision.upper[codes[used]] * weights[used]
         counts = np.bincount(codes[used], minlength=len(decision.upper))
-        for k, dual in enumerate(pairs.subproblems(counts, decision.multi_class).duals(upper)):
-            gradient = dual.target - values[dual.points, k]
-            bias = decision.intercept[k]
-            own = dual.target * (gradient - bias)
-            violations[dual.points] = np.maximum(violations[dual.points], own)
-            if len(own):
-                parts.append(
-                    replace(
-                        certificate(dual, dual.coef, gradient, bias), kkt=max(float(own.max()), 0.0)
-                    )
-                )
+        duals = pairs.subproblems(counts, decision.multi_class).duals(upper)
+        signs = duals.target
+        number = duals.number
+        slack = 1 - signs * (values[duals.points, number] + decision.intercept[number])
+        np.maximum.at(violations, duals.points, slack)
+        loss = float((duals.upper - duals.lower) @ slack.clip(0))
+    found = Certificate(loss, 0.0, float(violations.max(initial=0.0)))
     violating = violations > decision.least
-    return [(total(parts), numbers[used[violating]], violations[violating])]
+    return [(found, numbers[used[violating]], violations[violating])]

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import (
     Array,
     ArrayLike,
-    Memory,
     PointsLike,
     as_float64,
     check_integer,
@@ -92,7 +91,6 @@ class SupportVectorEstimator(KernelEstimator):
     """Mixin of estimators that solve duals of support vector machines."""
 
     tol: float = 1e-3
-    memory: Memory = "1GB"
 
     # whether the solver computes all kernel values of rows of many columns before it needs them
     _wide: ClassVar[bool] = True
@@ -214,12 +212,8 @@ class SupportVectorEstimator(KernelEstimator):
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
         problem = replace(problem, kernel=certified_kernel(self, problem))
-        if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
-            found = shown(problem.classes.tolist())
-            fitted = shown(self.classes_.tolist())
-            raise ValueError(
-                f"y has the classes {found}, the fit had {fitted}; give y as in the fit."
-            )
+        if problem.classes is not None:
+            require_classes(self, problem.classes)
         # landmarks span a space of positive eigenvalues
         found = Convexity(True) if hasattr(self, "trace_error_") else problem.convexity
         return replace(self._recomputed(problem, found.shift), convex=found.proved)
@@ -502,6 +496,14 @@ def training_places(model: Model, problem: Problem, rows: Array) -> Array:
             f"{type(model).__name__}; give sample_weight as in the fit."
         )
     return problem.places(rows)
+
+
+def require_classes(model: Any, classes: Array) -> None:
+    """Raise unless the classes of labels are those of a fitted classifier."""
+    if not np.array_equal(classes, model.classes_):
+        found = shown(classes.tolist())
+        fitted = shown(model.classes_.tolist())
+        raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
 
 
 def certified_kernel(model: SupportVectorEstimator, problem: Problem) -> Kernel:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, Self
 
@@ -20,12 +20,11 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer
+from mercer.estimators._base import KernelTransformer, OverLandmarks
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import fits, of_points, storable_estimator
-from mercer.estimators._rows import as_labels, given_weights
+from mercer.estimators._rows import as_labels
 from mercer.expansion import values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex
@@ -34,7 +33,7 @@ from mercer.solvers._certify import Residuals
 
 
 @storable_estimator
-class KernelFisher(KernelTransformer, ClassifierMixin):
+class KernelFisher(OverLandmarks, KernelTransformer, ClassifierMixin):
     r"""Kernel Fisher discriminant analysis: linear discriminant analysis of phi(x) in the feature space of a kernel.
 
     The directions with the largest scatter between the means of the classes relative to the scatter within the classes,
@@ -119,8 +118,6 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
     n_components: int | None = None
     _: KW_ONLY
     mu: float = 1e-3
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
 
     @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -143,18 +140,15 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
         y = as_labels(X, y, "KernelFisher")
-        weights = given_weights(sample_weight, len(y))
-        data = self._data(X, weights=weights)
+        data = self._weighted_data(X, sample_weight)
         phi = data.phi
+        weights = data.weights
         if weights is not None:
-            kept = np.flatnonzero(weights)
-            phi = phi[:, kept]
-            y = y[kept]
-            weights = weights[kept]
+            y = y[np.asarray(sample_weight) > 0]
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
 
-        route = self._route(replace(data.size, n=len(phi)))
+        route = self._route(data.size)
         whole = route.name != "landmarks"
         solve = (
             partial(route.run, phi, random_state=self.random_state)
@@ -184,21 +178,20 @@ class KernelFisher(KernelTransformer, ClassifierMixin):
 
     def _certificate(self, X, y, sample_weight):
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
-        kernel, points = self._certified_points(X)
+        kernel, points, weights = self._weighted_points(X, sample_weight)
         y = as_labels(X, y, "KernelFisher")
-        weights = given_weights(sample_weight, len(y))
-        kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        self._require_fitted_classes(y[kept])
-        points = take_points(points, kept)
+        if weights is None:
+            weights = np.ones(len(y))
+        else:
+            y = y[np.asarray(sample_weight) > 0]
+        self._require_fitted_classes(y)
         over_landmarks = hasattr(self, "trace_error_")
         psi = self._exact(kernel, None if over_landmarks else points)
         arrays = (self.intercept_, self.eigenvalues_, self.means_)
-        numbers = np.searchsorted(self.classes_, y[kept])
-        weights = np.ones(len(kept)) if weights is None else weights[kept]
         found = fisher.residuals(
             fisher.Discriminants(psi, *map(as_float64, arrays), self.residual_),
             as_float64(self.priors_),
-            classes=numbers,
+            classes=np.searchsorted(self.classes_, y),
             mu=self.mu,
             weights=weights,
             # without regularisation the equations hold in the span of the features only

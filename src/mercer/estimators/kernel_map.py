@@ -114,8 +114,6 @@ class KernelMap(CoordinateTransformer):
     _: KW_ONLY
     centre: bool = True
     tol: float | None = None
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
 
     @fits
     def fit(
@@ -261,20 +259,23 @@ class KernelMap(CoordinateTransformer):
         return self.expansion_ @ coef.T
 
     def _certificate(self, X, y, sample_weight):
-        """Return the relative residuals of the equations of the axes in float64, from the training points."""
-        return Residuals(self._axis_residuals(*self._weighted_points(X, sample_weight)))
+        """Return the residual of each axis in float64 from the training points.
 
-    def _axis_residuals(self, kernel, points, weights):
-        """Return the residual of each axis: of its eigenpair, over landmarks, or of inner products once extended."""
+        It is that of its eigenpair, of projections over landmarks, or of inner products once extended.
+        """
+        kernel, points, weights = self._weighted_points(X, sample_weight)
         # files written before certificates of maps have no such attribute
         extended = getattr(self, "_extended", False)
         own = not (hasattr(self, "trace_error_") or extended)
         axes = self._exact(kernel, points if own else None)
         if extended:
-            return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
-        if own:
-            return residuals.of_eigenpairs(axes, self.intercept_, weights)
-        return residuals.of_projections(axes, self.intercept_, points, weights=weights)
+            origin = self.coordinates_.origin.coef
+            found = residuals.of_inner_products(axes, self.intercept_, origin)
+        elif own:
+            found = residuals.of_eigenpairs(axes, self.intercept_, weights)
+        else:
+            found = residuals.of_projections(axes, self.intercept_, points, weights=weights)
+        return Residuals(found)
 
     def _room(self):
         """Return the number of axes that may be added, None for any number."""

@@ -163,8 +163,6 @@ class KernelPCA(CoordinateTransformer):
     coef0: float | None = 1.0
     whiten: bool = False
     centre: bool = True
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
 
     @fits
     def fit(

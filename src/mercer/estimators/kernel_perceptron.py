@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import (
     Array,
     ArrayLike,
-    Memory,
     PointsLike,
     Seed,
     check_flags,
@@ -118,7 +117,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
     averaged: bool = False
     voted: bool = False
     shuffle: bool = False
-    memory: Memory = "1GB"
     random_state: Seed = None
 
     @fits
@@ -157,7 +155,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
             )
         self.kernel_ = kernel
         self.classes_ = classes
-        self._rows_seen = len(labels)
         self._store(take_points(points, support), runs, support, points, signs)
         return self
 
@@ -199,7 +196,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
             vectors = take_points(points, support)
             self.kernel_: Kernel = kernel
             self.classes_: Array = classes
-            self._rows_seen = 0
         else:
             old = self.expansion_.points
             # the last weight vectors, whichever form predicts
@@ -210,10 +206,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
                 perceptron.joined(a, b, count_points(old))
                 for a, b in zip(self.mistakes_, runs, strict=True)
             ]
-            support = np.concatenate([self.support_, support + self._rows_seen])
+            support = np.concatenate([self.support_, support + self._n_rows])
+            self._n_rows += len(labels)
         self._store(vectors, runs, support, points, signs)
-        self._rows_seen += len(labels)
-        self._n_rows = self._rows_seen
         return self
 
     def _all_classes(self, classes):

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import (
     Array,
     ArrayLike,
-    Memory,
     PointsLike,
     Seed,
     as_float64,
@@ -34,7 +33,7 @@ from mercer._compute.readable import is_dask, known_rows
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import OverLandmarks
 from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._model import (
     attribute,
@@ -58,7 +57,7 @@ from mercer.solvers._certify import Residuals
 
 
 @storable_estimator
-class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
+class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
     r"""Kernel ridge regression; with its variance, Gaussian process regression.
 
     For each target it finds the vector of feature space that minimises
@@ -169,12 +168,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
     kernel: KernelLike = "linear"
     gamma: float | str | None = None
     coef0: float | None = 1.0
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
     tune: str | Tuning | None = None
     free: str | Callable[[Any], Any] | ArrayLike | None = None
-    memory: Memory = "1GB"
-    random_state: Seed = None
 
     @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -222,7 +217,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         whole = route.name != "landmarks"
         # those of an earlier fit
         vars(self).pop("_free", None)
-        points = data.phi.prepared.container
+        points = data.points
         terms = None if self.free is None else _Terms.of(self.free, points, weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
@@ -548,27 +543,27 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin):
         """
         X = self._new_points(X)
         state = vars(self)
-        posterior = state.get("posterior_")
-        if posterior is None:
-            alphas, _, targets, _ = self._of_fit()
-            if np.ndim(alphas) > 0:
-                if targets is None:
-                    raise AttributeError(
-                        "variances over landmarks need one alpha for all targets; fit a model for each target."
-                    )
-                distinct, which = np.unique(alphas, return_inverse=True)
-                found = [self._variance_of(each, X) for each in distinct.tolist()]
-                return np.stack(found, axis=1)[:, which]
-            posterior = self._posterior()
+        if "posterior_" not in state and np.ndim(self._of_fit()[0]) > 0:
+            return self._variances(X)
+        posterior = state["posterior_"] if "posterior_" in state else self._posterior()
         found = ridge.variance(posterior, X, self._border(posterior))
         # points that are refused leave the model unchanged
         state["posterior_"] = posterior
         return found
 
-    def _variance_of(self, alpha, points):
-        """Return the variance (n,) of targets with this alpha, one of several."""
-        posterior = prepared(self, f"posterior {alpha}", lambda: self._posterior(alpha))
-        return ridge.variance(posterior, points, self._border(posterior, alpha))
+    def _variances(self, points):
+        """Return the variances (n, n_targets) of targets with different alpha."""
+        alphas, _, targets, _ = self._of_fit()
+        if targets is None:
+            raise AttributeError(
+                "variances over landmarks need one alpha for all targets; fit a model for each target."
+            )
+        distinct, which = np.unique(alphas, return_inverse=True)
+        found = []
+        for alpha in distinct.tolist():
+            posterior = prepared(self, f"posterior {alpha}", partial(self._posterior, alpha))
+            found.append(ridge.variance(posterior, points, self._border(posterior, alpha)))
+        return np.stack(found, axis=1)[:, which]
 
     @cached_property
     @on_device

@@ -12,11 +12,11 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, shown
+from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.points import evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import OverLandmarks
 from mercer.estimators._model import attribute, available, fits, on_device, storable_estimator
 from mercer.estimators._rows import check_lengths
 from mercer.estimators._wrapper import Wrapper, inner_has
@@ -34,7 +34,7 @@ _ROUNDINGS = 4
 
 
 @storable_estimator
-class Kernelized(KernelEstimator, Wrapper):
+class Kernelized(OverLandmarks, Wrapper):
     r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.
 
     The wrapped estimator is fitted to the coordinates of ``KernelMap``, whose dot products are centred kernel values,
@@ -127,10 +127,6 @@ class Kernelized(KernelEstimator, Wrapper):
     _: KW_ONLY
     centre: bool = True
     tol: float | None = None
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
-    memory: Memory = "1GB"
-    random_state: Seed = None
 
     @fits
     def fit(

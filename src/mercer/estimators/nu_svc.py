@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
-from mercer.estimators._classifier import SupportVectorClassifier, store, stored_solutions
+from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import certified_kernel, check_share
@@ -99,23 +99,32 @@ class NuSVC(SupportVectorClassifier):
 
     def _over_all(self, problem):
         duals = self._duals(problem)
-        self._warn_infeasible(duals)
+        bounds = duals.sums(duals.upper - duals.lower)
+        feasible = float((duals.total / bounds).min())
+        if self.nu > feasible * (1 + 1e-12):
+            warn(
+                f"nu = {self.nu} is infeasible for classes so unequal; lowered to {feasible:.6g}, the largest feasible "
+                "value, where necessary. Give the smaller class more weight, or a smaller nu.",
+            )
         solved = self._solved(problem, duals)
         store(self, problem, solved)
-        _warn_touching(duals, solved.solutions)
+        _warn_touching(duals, solved.solutions, bounds)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
         upper = problem.upper_bounds(1.0)
         duals = problem.binary.duals(upper)
-        positive, negative = _class_sums(duals)
+        positive = duals.sums(duals.upper)
+        negative = -duals.sums(duals.lower)
+        bounds = positive + negative
+        # twice the share of the smaller class is the largest feasible nu
+        nu = np.minimum(float(self.nu), 2 * np.minimum(positive, negative) / bounds)
         signed = problem.weights[duals.points] * duals.target
         of_positive = duals.sums(np.maximum(signed, 0.0))
         of_negative = -duals.sums(np.minimum(signed, 0.0))
         return replace(
             duals,
-            total=np.minimum(float(self.nu), _largest_nu(positive, negative))
-            * (positive + negative),
+            total=nu * bounds,
             factors=np.array((positive / of_positive, negative / of_negative)).T,
         )
 
@@ -124,7 +133,7 @@ class NuSVC(SupportVectorClassifier):
         duals = self._duals(problem)
         kernel = certified_kernel(self, problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
-        coef, gradient = stored_solutions(self, problem, duals)
+        coef, gradient = self._stored(problem, duals)
         rounding = problem.rounding
         found = []
         for k, dual in enumerate(duals):
@@ -133,24 +142,6 @@ class NuSVC(SupportVectorClassifier):
             part = certificate(dual, coef[own], gradient[own], bias, rounding, shift)
             found.append(_of_nu(rows, dual, coef[own], part, rounding))
         return total(found)
-
-    def _warn_infeasible(self, duals):
-        largest = float(_largest_nu(*_class_sums(duals)).min())
-        if self.nu > largest * (1 + 1e-12):
-            warn(
-                f"nu = {self.nu} is infeasible for classes so unequal; lowered to {largest:.6g}, the largest feasible "
-                "value, where necessary. Give the smaller class more weight, or a smaller nu.",
-            )
-
-
-def _class_sums(duals):
-    """Return the sums of the bounds of the positive and of the negative class of each dual (m,)."""
-    return duals.sums(duals.upper), -duals.sums(duals.lower)
-
-
-def _largest_nu(positive, negative):
-    """Return the largest feasible nu of each binary classifier: twice the share of its smaller class."""
-    return 2 * np.minimum(positive, negative) / (positive + negative)
 
 
 def _of_nu(rows, dual, coef, found, rounding):
@@ -173,10 +164,9 @@ def _of_nu(rows, dual, coef, found, rounding):
     return replace(found, dual=-np.inf, kkt=found.kkt + apart)
 
 
-def _warn_touching(duals, solutions):
+def _warn_touching(duals, solutions, bounds):
     """Warn for each solution of a small margin that was taken because there is none for ``nu``."""
     kept = solutions.margin * duals.sums(np.abs(solutions.coef))
-    bounds = sum(_class_sums(duals))
     for k in np.flatnonzero(kept > duals.total * (1 + _LARGER)).tolist():
         warn(
             f"nu = {duals.total[k] / bounds[k]:.6g} leaves no margin between two classes; the classifier of margin "

@@ -1,21 +1,38 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from mercer._common import ArrayLike, PointsLike, Seed, check_integer
+import numpy as np
+
+from mercer import landmarks
+from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
+from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
-from mercer.estimators import _restricted_svm as restricted
+from mercer._compute.routes import SMALL_MEMORY, Work
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._classifier import SupportVectorClassifier, store
+from mercer.estimators._accuracy import conclude
+from mercer.estimators._base import OverLandmarks
+from mercer.estimators._classifier import SupportVectorClassifier, store, store_classes
 from mercer.estimators._model import fits, storable_estimator
-from mercer.estimators._problem import name_means
-from mercer.estimators._svm import check_C
+from mercer.estimators._problem import in_range, name_means
+from mercer.estimators._svm import certified_kernel, check_C, training_places
 from mercer.expansion import features
+from mercer.kernels.dot import Linear
+from mercer.linalg import eigh
+from mercer.solvers._certify import Certificate
+from mercer.solvers.ridge import orthonormal_basis
+from mercer.solvers.svm import certificate
+
+# Arrays of the size of coordinates over landmarks, and costs in kernel values of all passes of a linear problem over
+# one of them.
+_COORDINATES = 2.5
+_PASSES = 40
 
 
 @storable_estimator
-class SVC(SupportVectorClassifier):
+class SVC(OverLandmarks, SupportVectorClassifier):
     r"""Support vector classification: the hyperplane of largest soft margin in the feature space of a kernel.
 
     .. math:: \min_{w, b, \xi} \tfrac12 |w|^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad
@@ -157,10 +174,7 @@ class SVC(SupportVectorClassifier):
 
     C: float = 1.0
     _: KW_ONLY
-    landmarks: int | PointsLike | None = None
-    rule: str = "randomly_pivoted"
     max_vectors: int | None = None
-    random_state: Seed = None
 
     if TYPE_CHECKING:
         # stored by `few_vectors`
@@ -198,11 +212,16 @@ class SVC(SupportVectorClassifier):
 
     def _routes(self, size):
         chosen = self._chosen_landmarks(size)
-        return (
-            super()._routes(size)
-            if chosen is None
-            else [restricted.route(self._over_landmarks, size, *chosen)]
+        if chosen is None:
+            return super()._routes(size)
+        m, rule = chosen
+        own = 8 * m * (_COORDINATES * size.n + m)
+        work = landmarks.sums(size.n, m, landmarks.SYSTEM) + Work(
+            float(_PASSES) * size.n * m, cubes=-(float(m) ** 3)
         )
+        found = landmarks.route(self._over_landmarks, size, m, rule, eigh.ALL + 1, work)
+        n_bytes = max(found.bytes, int(own + min(own, SMALL_MEMORY)))
+        return [replace(found, bytes=n_bytes, limited=n_bytes)]
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
@@ -252,15 +271,64 @@ class SVC(SupportVectorClassifier):
             _few_vectors.replace_vectors(self, problem)
 
     def _fit_restricted(self, problem, onto):
-        """Solve the problem over landmarks, and store the solutions and the trace error."""
-        linear, basis, trace_error = restricted.linear_problem(problem, onto, self.memory)
-        solved = self._solved(linear, self._duals(linear))
-        restricted.store(self, problem, linear, basis, solved)
-        self.trace_error_: float = trace_error
+        """Solve the problem of coordinates in the span of landmarks, and store the solutions over the landmarks.
+
+        Coordinates are F = Q'Phi (k, r) with orthonormal vectors Q; the normals are Q times those of the linear
+        classifiers of F.
+        """
+        basis = orthonormal_basis(onto, self.memory)
+        F = np.ascontiguousarray(basis(problem.points), np.float64)
+        linear = replace(problem, kernel=Linear(), points=F)
+        duals = self._duals(problem)
+        solved = self._solved(linear, duals)
+        coef = np.zeros((len(problem.rows), len(duals)))
+        coef[duals.points, duals.number] = solved.solutions.coef
+        store_classes(self, problem)
+        self.kernel_ = problem.kernel
+        self.support_vectors_ = basis.points
+        self.dual_coef_ = in_range(basis.coef @ (F.T @ coef), problem.dtype)
+        self.intercept_ = solved.solutions.bias.astype(problem.dtype)
+        self.n_iter_ = solved.solutions.n_iter
+        used = np.flatnonzero(coef.any(axis=1))
+        # the solution of the dual, for certificates
+        self.restricted_dual_: dict[str, Array] = {"rows": problem.rows[used], "coef": coef[used]}
+        square = float(np.sum(problem.diagonal, dtype=np.float64))
+        outside = 1 - float(np.einsum("ij,ij->", F, F)) / square if square > 0 else 0.0
+        self.trace_error_: float = float(np.clip(outside, 0.0, 1.0))
+        solved = replace(solved, points=F, stored=problem.dtype == np.float64)
+        conclude(self, linear, solved, partial(self._recomputed, problem))
+
+    def _over_landmarks_recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
+
+        With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with
+        |v|^2; `certificate` takes <v, w> for both squares.
+        """
+        duals = self._duals(problem)
+        kernel = certified_kernel(self, problem)
+        points = widened(problem.points)
+        psi = self._exact(kernel)
+        basis = orthonormal_basis(features(kernel, psi.points), self.memory)
+        F = as_float64(basis(points))
+        values = as_float64(psi(points))
+        W = basis.inner(psi)
+        coef = np.zeros((len(problem.rows), len(duals)))
+        rows = training_places(self, problem, self.restricted_dual_["rows"])
+        coef[rows] = self.restricted_dual_["coef"]
+        V = F.T @ coef
+        own = duals.points, duals.number
+        gradient = duals.target - values[own]
+        intercept = as_float64(self.intercept_)
+        found = certificate(duals, coef[own], gradient, intercept, problem.rounding)
+        return Certificate(
+            found.primal + 0.5 * float(np.sum(W * (W - V))),
+            found.dual + 0.5 * float(np.sum(V * (W - V))),
+            max(found.kkt, float(np.abs(values - F @ V)[own].max())),
+        )
 
     def _recomputed(self, problem, shift):
         if "restricted_dual_" in vars(self):
-            return restricted.recomputed(self, problem, self._duals(problem))
+            return self._over_landmarks_recomputed(problem)
         if "fitted_to_" in vars(self):
             raise ValueError(
                 f"SVC with max_vectors = {self.max_vectors} has free vectors, which solve no dual; certify a fit with "

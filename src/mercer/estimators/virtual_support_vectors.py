@@ -116,7 +116,14 @@ class VirtualSupportVectors(Model, Wrapper):
                 f"estimator = {type(inner).__name__} takes kernel values, which cannot be moved; give it a kernel of "
                 "points."
             )
-        X, y, sample_weight, rows = _of_positive_weight(X, y, sample_weight)
+        rows = np.arange(count_rows(X))
+        if sample_weight is not None and not sample_weight.all():
+            # ``support_`` of scikit-learn counts rows of positive weight only
+            rows = np.flatnonzero(sample_weight)
+            X, y, sample_weight = (
+                each if each is None else _safe_indexing(each, rows)
+                for each in indexable(X, y, sample_weight)
+            )
         first = _fit(inner, X, y, sample_weight)
         y = column_or_1d(y, warn=True) if get_tags(inner).target_tags.required else None
         support, vectors = _support(first, X, y)
@@ -172,23 +179,6 @@ def _checked_moves(moves):
     return found
 
 
-def _of_positive_weight(X, y, sample_weight):
-    """Return the points of positive weight, their targets and weights, and their rows.
-
-    ``support_`` of scikit-learn counts these rows only.
-    """
-    if sample_weight is None or sample_weight.all():
-        return X, y, sample_weight, np.arange(count_rows(X))
-    rows = np.flatnonzero(sample_weight)
-    X, y, sample_weight = indexable(X, y, sample_weight)
-    return (
-        _safe_indexing(X, rows),
-        None if y is None else _safe_indexing(y, rows),
-        sample_weight[rows],
-        rows,
-    )
-
-
 def _fit(estimator, X, y, sample_weight):
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     estimator.fit(X, **weights) if y is None else estimator.fit(X, y, **weights)
@@ -232,41 +222,26 @@ def _keys(X, vectors):
             for row in as_rows(X, "X", vectors.dtype).astype(vectors.dtype, copy=False)
         ]
     if isinstance(vectors, Table):
-        columns = as_table(X).columns
-        return list(
-            zip(
-                *(_object_keys(c) if isinstance(c, Objects) else c.tolist() for c in columns),
-                strict=True,
-            )
-        )
-    return _object_keys(as_objects(X))
+        return list(zip(*(map(_key, column) for column in as_table(X).columns), strict=True))
+    return list(map(_key, as_objects(X)))
 
 
-def _object_keys(points):
-    """Return values that are equal for equal objects, or their identities if they cannot be hashed."""
-    return list(map(_object_key, points))
-
-
-def _object_key(point):
+def _key(point):
+    """Return a value that is equal for equal objects, or their identity if they cannot be hashed."""
     match point:
         case np.ndarray():
-            return _object_key(point.tolist())
+            return _key(point.tolist())
         case list() | tuple():
-            return tuple(map(_object_key, point))
+            return tuple(map(_key, point))
         case set():
             return frozenset(point)
         case dict():
-            return dict, frozenset(point.items())
-    return point if _is_hashable(point) else (id(point),)
-
-
-def _is_hashable(point):
-    """Return whether equal points can be found by their hashes, all parts of a tuple included."""
+            return dict, frozenset((name, _key(value)) for name, value in point.items())
     try:
         hash(point)
     except TypeError:
-        return False
-    return True
+        return (id(point),)
+    return point
 
 
 def _moved(move, vectors, name):
