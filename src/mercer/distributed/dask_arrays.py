@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import dask.array as da
 import dask.config
@@ -77,9 +77,10 @@ class DaskBlocks:
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
         """
         shared = delayed(shared, traverse=False)
-        blocks = zip(self.parts(), *map(self._split, columns), strict=True)
+        lengths = self.array.chunks[0]
+        blocks = zip(self.parts(), *(_split(each, lengths) for each in columns), strict=True)
         parts = [_value(function, shared, *block, *own) for block, *own in blocks]
-        return _compute_sum(parts, self.array.chunks[0])
+        return _compute_sum(parts, lengths)
 
     def apply(self, function: Callable[..., Array], shared: object) -> Array:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
@@ -106,15 +107,11 @@ class DaskBlocks:
         """Return the block and its first row, for each block."""
         return list(zip(self.array.to_delayed()[:, 0], self._starts[:-1].tolist(), strict=True))
 
-    def _split(self, column):
-        """Return the part of a column for each block, None for each where there is no column."""
-        if column is None:
-            return [None] * self.array.numblocks[0]
-        return split(column, self.array.chunks[0])
 
-
-def split(column: ArrayLike, lengths: tuple[int, ...]) -> list[Any]:
-    """Return the parts of a column or block, an array in memory or of Dask, that have given numbers of rows."""
+def _split(column, lengths):
+    """Return the parts with given numbers of rows of a column or block, in memory or of Dask; of None each is None."""
+    if column is None:
+        return [None] * len(lengths)
     if not is_dask(column):
         return np.split(column, np.cumsum(lengths)[:-1])
     rows = {0: lengths} if column.ndim == 1 else {0: lengths, 1: -1}
@@ -244,7 +241,7 @@ class DaskMatrix:
 
     def product(self, function: Callable[..., Array], shared: object, V: ArrayLike) -> Array:
         """Return the sums over the blocks of Z of ``function(shared, x, z, V)`` in float64, in a fixed order."""
-        columns = split(known_rows(V, "V") if is_dask(V) else V, _lengths(self.Z))
+        columns = _split(known_rows(V, "V") if is_dask(V) else V, _lengths(self.Z))
         shared = delayed(shared, traverse=False)
         rows = []
         for x, n, others in self._rows():

@@ -345,11 +345,21 @@ class KernelEstimator(Model):
         kept = np.flatnonzero(weights)
         return kernel, take_points(points, kept), weights[kept]
 
+    def _require_fitted(self, points, vectors):
+        """Raise unless some of the training points are the vectors with which the model predicts."""
+        if are_others(points, vectors):
+            pairs = zip(points, vectors, strict=False)
+            given = next((point for point, vector in pairs if are_others(point, vector)), points)
+            raise ValueError(
+                f"X must hold the vectors of {type(self).__name__}, which differ, got the row {shown(given)}: give the "
+                "training points, in the order of the fit. A model whose vectors were changed has no certificate."
+            )
+
     def _exact(self, kernel, points=None):
         """Return ``expansion_`` in float64, over training points if these are given and its points."""
         psi = self.expansion_
         if points is not None:
-            require_fitted(self, points, psi.points)
+            self._require_fitted(points, psi.points)
         return exact_vectors(kernel, psi.points if points is None else points, psi.coef)
 
     def _rows(self, X, kernel, reset):
@@ -413,28 +423,9 @@ def require_rows(model: Model, n: int) -> None:
         )
 
 
-def require_fitted(model: Model, points: PointsLike, vectors: PointsLike) -> None:
-    """Raise unless some of the training points are the vectors with which a model predicts."""
-    if are_others(points, vectors):
-        pairs = zip(points, vectors, strict=False)
-        given = next((point for point, vector in pairs if are_others(point, vector)), points)
-        raise ValueError(
-            f"X must hold the vectors of {type(model).__name__}, which differ, got the row {shown(given)}: give the "
-            "training points, in the order of the fit. A model whose vectors were changed has no certificate."
-        )
-
-
 def exact_vectors(kernel: Kernel, points: PointsLike, coef: Array | None) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
     return Expansion(kernel, widened(points), as_float64(coef))
-
-
-def refuse_weights(model: Model, sample_weight: ArrayLike | None) -> None:
-    """Raise if sample weights are given for a model that is fitted without any."""
-    if sample_weight is not None:
-        raise ValueError(
-            f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights."
-        )
 
 
 @estimator_mixin

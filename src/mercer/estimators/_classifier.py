@@ -29,12 +29,9 @@ from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import (
     Normals,
     SupportVectorEstimator,
-    certified_kernel,
     is_linear,
-    kernel_product,
     normals,
     store_vectors,
-    stored_coefficients,
 )
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram
@@ -161,12 +158,12 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
 
     def _stored(self, problem, duals):
         """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
-        coef, support = stored_coefficients(self, problem)
-        kernel = certified_kernel(self, problem)
+        coef, support = self._stored_coefficients(problem)
         values = np.zeros_like(coef)
         if not pairs.is_paired(len(self.classes_), self.multi_class):
-            values = kernel_product(kernel, problem.points, coef, support)
+            values = self._kernel_product(problem, coef, support)
         elif len(support):
+            kernel = self._certified_kernel(problem)
             vectors = widened(take_points(problem.points, support))
             codes = problem.codes[support]
             for i, own in enumerate(pairs.class_slices(problem.counts)):

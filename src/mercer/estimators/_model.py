@@ -105,6 +105,20 @@ class Model(CallbackSupportMixin):
         """Return the attributes that state the same as one that is assigned: predictions, files and errors agree."""
         return {}
 
+    def _prepare(self, key, compute):
+        """Return ``compute()``, called once for a key and the present attributes of a fitted model."""
+        values = vars(self)["_prepared"]
+        if key not in values:
+            values[key] = compute()
+        return values[key]
+
+    def _refuse_weights(self, sample_weight):
+        """Raise if sample weights are given for a model that is fitted without any."""
+        if sample_weight is not None:
+            raise ValueError(
+                f"sample_weight must be None for {type(self).__name__}, whose fit takes no weights."
+            )
+
     def __getattr__(self, name: str) -> Any:
         if not hasattr(type(self), name):
             refuse_attribute(self, name)
@@ -227,14 +241,6 @@ def _end(model, place, before):
         host = object.__new__(type(model))
         host.__dict__ = vars(model)
         model.__dict__ = _shown_at(place, host, before)
-
-
-def prepared(model: Model, key: str, compute: Callable[[], Any]) -> Any:
-    """Return ``compute()``, called once for a key and the present attributes of a fitted model."""
-    values = vars(model)["_prepared"]
-    if key not in values:
-        values[key] = compute()
-    return values[key]
 
 
 def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:

@@ -125,22 +125,20 @@ class Problem:
         place[self.rows] = np.arange(len(self.rows))
         return place[rows]
 
+    def name_means(self, found: Infeasible) -> tuple[str, str]:
+        """Name the two weighted means of points that are the evidence of contradictory constraints."""
+        points = found.dual.points
+        return self._mean(points, found.coef), self._mean(points, -found.coef)
 
-def name_means(problem: Problem, found: Infeasible) -> tuple[str, str]:
-    """Name the two weighted means of points that are the evidence of contradictory constraints."""
-    points = found.dual.points
-    return _mean(problem, points, found.coef), _mean(problem, points, -found.coef)
-
-
-def _mean(problem, points, weights):
-    """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
-    used = np.flatnonzero(weights > 0)
-    rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))
-    labels = ""
-    if problem.classes is not None:
-        classes = problem.classes[np.unique(problem.codes[points[used]])]
-        labels = " of " + ", ".join(map(str, classes))
-    return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"
+    def _mean(self, points, weights):
+        """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
+        used = np.flatnonzero(weights > 0)
+        rows = ", ".join(map(str, self.rows[points[used[np.argsort(-weights[used])[:3]]]]))
+        labels = ""
+        if self.classes is not None:
+            classes = self.classes[np.unique(self.codes[points[used]])]
+            labels = " of " + ", ".join(map(str, classes))
+        return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"
 
 
 def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:

@@ -150,7 +150,7 @@ class GridSearch(SupportVectorEstimator):
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
         self.n_splits_: int = len(splits)
-        self.cv_results_: dict[str, Any] = results(
+        self.cv_results_: dict[str, Any] = _results(
             Cs, gammas, np.stack(scores, axis=2)[:, given], np.stack(n_iter, axis=1)[given]
         )
         self.best_index_: int = _best(self.cv_results_)
@@ -440,7 +440,7 @@ def splits_of(
     if isinstance(cv, Integral) and cv > len(y):
         raise ValueError(f"cv = {shown(cv)} must be at most {len(y)}, the number of rows.")
     splitter = check_cv(cv, y, classifier=classifier)
-    splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
+    splits = [_split(*each, weights) for each in splitter.split(X, y, groups)]
     if not splits:
         raise ValueError(
             "cv must have at least one fold, got none; give pairs (train, test) of rows."
@@ -459,7 +459,7 @@ def calibration_tolerance(tol: float, n: int) -> float:
     return min(tol, _ACCURATE) if n <= _FEW else tol
 
 
-def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
+def _split(train, test, weights):
     """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
     n = len(weights)
     try:
@@ -489,7 +489,7 @@ def held_out_means(values: list[Array], tests: list[Array], n: int) -> Array:
         return (total.T / times).T
 
 
-def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[str, Any]:
+def _results(Cs, gammas, scores, n_iter):
     """Return the scores (folds, values of C, values of gamma) as GridSearchCV names and orders them."""
     grid = {"C": Cs.tolist()} | ({} if gammas[0] is None else {"gamma": gammas})
     params = list(ParameterGrid(grid))

@@ -101,7 +101,7 @@ def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -
         rows = np.union1d(rows, added)
         saved.write({"rows": rows})
         fitted = clone(inner).fit(blocks.take(rows), columns.codes[rows], columns.weights[rows])
-        outside = outside_of(fitted, factors, blocks, columns, rows)
+        outside = _outside_of(fitted, factors, blocks, columns, rows)
         worst = np.argsort(-outside.violations, kind="stable")[: max(_LEAST, len(rows))]
         added = outside.rows[worst]
         stopped = notify("passes", rows=len(rows), violating=len(outside.rows))
@@ -142,7 +142,7 @@ def certified_blocks(model: Model, blocks: Blocks, columns: Columns) -> Certific
         _n_rows=len(rows),
     )
     found = certify(inner, blocks.take(rows), columns.codes[rows], columns.weights[rows])
-    return outside_of(model, model.class_weight_, blocks, columns, rows).beside(found)
+    return _outside_of(model, model.class_weight_, blocks, columns, rows).beside(found)
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def _support(inner, rows, codes, weights, numbers):
 
 
 @dataclass(frozen=True)
-class Outside:
+class _Outside:
     """Rows that are no vectors of a classifier: the sums of their losses, and those that violate its conditions."""
 
     certificate: Certificate
@@ -187,9 +187,7 @@ class _Decision:
     least: float
 
 
-def outside_of(
-    fitted: Model, factors: Array, blocks: Blocks, columns: Columns, rows: Array
-) -> Outside:
+def _outside_of(fitted, factors, blocks, columns, rows):
     """Return what a classifier over some rows leaves out of the others."""
     normals = in_float64(fitted.expansion_)
     numbers = columns.numbers
@@ -199,11 +197,11 @@ def outside_of(
     decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
     parts = blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
     certificates, outside, violations = zip(*parts, strict=True)
-    return Outside(total(certificates), np.concatenate(outside), np.concatenate(violations))
+    return _Outside(total(certificates), np.concatenate(outside), np.concatenate(violations))
 
 
 def _outside(decision, rows, codes, weights, numbers):
-    """Return the fields of `outside_of` in a block, in a list; rows of the number -1 are vectors."""
+    """Return the fields of `_outside_of` in a block, in a list; rows of the number -1 are vectors."""
     used = np.flatnonzero((weights > 0) & (numbers >= 0))
     used = used[np.argsort(codes[used], kind="stable")]
     violations = np.zeros(len(used))

@@ -30,15 +30,14 @@ from mercer._compute.points import Points, as_vector, count_points, owned, take_
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import Solved, conclude, warn_coarse
-from mercer.estimators._base import KernelEstimator, require_fitted
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
-from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points, prepared
+from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points
 from mercer.estimators._problem import Problem, centre_and_scale, in_range, regression_tolerance
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.forms import flat_kernel, is_combination
 from mercer.kernels.shorthand import as_kernel
@@ -196,11 +195,11 @@ class SupportVectorEstimator(KernelEstimator):
     def _inner_products(self, X, pieces=None):
         """Return <phi(x), normal> of validated points (n_test, m), or those of pieces of the vectors."""
         if is_linear(self):
-            return X @ prepared(self, "normals", self._normals)
+            return X @ self._prepare("normals", self._normals)
         vectors = self.support_vectors_
         if sp.issparse(vectors) and not sp.issparse(X):
             X = sp.csr_matrix(X)
-        known = prepared(self, "vectors", lambda: Points(self.kernel_.admit(vectors, "Z")))
+        known = self._prepare("vectors", lambda: Points(self.kernel_.admit(vectors, "Z")))
         return kept_product(self.kernel_, X, known, self.dual_coef_, pieces)
 
     def _normals(self):
@@ -211,12 +210,42 @@ class SupportVectorEstimator(KernelEstimator):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
-        problem = replace(problem, kernel=certified_kernel(self, problem))
+        problem = replace(problem, kernel=self._certified_kernel(problem))
         if problem.classes is not None:
             require_classes(self, problem.classes)
         # landmarks span a space of positive eigenvalues
         found = Convexity(True) if hasattr(self, "trace_error_") else problem.convexity
         return replace(self._recomputed(problem, found.shift), convex=found.proved)
+
+    def _certified_kernel(self, problem):
+        """Return the kernel of the fit; a precomputed one is that of the matrix given with the problem."""
+        return problem.kernel if problem.kernel.tags.points == "indices" else self.kernel_
+
+    def _training_places(self, problem, rows):
+        """Return the places in a problem of rows of vectors, or raise unless all of them have one."""
+        missing = np.setdiff1d(rows, problem.rows)
+        if len(missing):
+            raise ValueError(
+                f"sample_weight must be that of the fit, but it is 0 for row {missing[0]}, a vector of "
+                f"{type(self).__name__}; give sample_weight as in the fit."
+            )
+        return problem.places(rows)
+
+    def _stored_coefficients(self, problem):
+        """Return the coefficients (k, m) that are stored for the points of a problem, and its support (int)."""
+        support = self._training_places(problem, self.support_)
+        self._require_fitted(take_points(problem.points, support), self.support_vectors_)
+        coef = np.zeros((len(problem.rows), self.dual_coef_.shape[1]))
+        coef[support] = self.dual_coef_
+        return coef, support
+
+    def _kernel_product(self, problem, coef, support):
+        """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
+        if not len(support):
+            return np.zeros(coef.shape)
+        points = widened(problem.points)
+        gram = Gram(self._certified_kernel(problem), points, take_points(points, support))
+        return np.asarray(gram @ coef[support], np.float64)
 
 
 @estimator_mixin
@@ -250,8 +279,8 @@ class ValueEstimator(SupportVectorEstimator):
 
     def _stored(self, problem):
         """Return the coefficients B (k, m) of the points and K B (k, m), in float64."""
-        coef, support = stored_coefficients(self, problem)
-        return coef, kernel_product(certified_kernel(self, problem), problem.points, coef, support)
+        coef, support = self._stored_coefficients(problem)
+        return coef, self._kernel_product(problem, coef, support)
 
     def _values(self, X):
         """Return <phi(x), normal> of new points (n_test, m)."""
@@ -478,44 +507,9 @@ def copy_validation(source: Model, model: Model) -> None:
             setattr(model, name, getattr(source, name))
 
 
-def stored_coefficients(model: SupportVectorEstimator, problem: Problem) -> tuple[Array, Array]:
-    """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
-    support = training_places(model, problem, model.support_)
-    require_fitted(model, take_points(problem.points, support), model.support_vectors_)
-    coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
-    coef[support] = model.dual_coef_
-    return coef, support
-
-
-def training_places(model: Model, problem: Problem, rows: Array) -> Array:
-    """Return the places in a problem of rows of vectors of a fitted model, or raise unless all of them have one."""
-    missing = np.setdiff1d(rows, problem.rows)
-    if len(missing):
-        raise ValueError(
-            f"sample_weight must be that of the fit, but it is 0 for row {missing[0]}, a vector of "
-            f"{type(model).__name__}; give sample_weight as in the fit."
-        )
-    return problem.places(rows)
-
-
 def require_classes(model: Any, classes: Array) -> None:
     """Raise unless the classes of labels are those of a fitted classifier."""
     if not np.array_equal(classes, model.classes_):
         found = shown(classes.tolist())
         fitted = shown(model.classes_.tolist())
         raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
-
-
-def certified_kernel(model: SupportVectorEstimator, problem: Problem) -> Kernel:
-    """Return the kernel of a fitted model; a precomputed one is that of the matrix given with the problem."""
-    return problem.kernel if problem.kernel.tags.points == "indices" else model.kernel_
-
-
-def kernel_product(kernel: Kernel, points: PointsLike, coef: Array, support: Array) -> Array:
-    """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
-    if not len(support):
-        return np.zeros(coef.shape)
-    points = widened(points)
-    return np.asarray(
-        Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64
-    )

@@ -20,7 +20,7 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks, parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator, refuse_weights
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import adds, fits, of_points, storable_estimator
 from mercer.estimators._rows import as_labels
@@ -312,7 +312,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
 
     def _certificate(self, X, y, sample_weight):
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
-        refuse_weights(self, sample_weight)
+        self._refuse_weights(sample_weight)
         kernel, points = self._certified_points(X)
         signs = np.column_stack(_signs(as_labels(points, y, "KernelPerceptron"), self.classes_))
         w = self._exact(kernel, take_points(points, self.support_))

@@ -40,7 +40,6 @@ from mercer.estimators._model import (
     fits,
     of_points,
     on_device,
-    prepared,
     storable_estimator,
 )
 from mercer.estimators._rows import check_lengths, given_weights
@@ -516,7 +515,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
             _ = self.loo_residuals_
             free = self._border(self.posterior_)
             own = self._scores, self.expansion_, self.posterior_, alpha, free
-            return prepared(self, "left out", lambda: intervals.over_all(*own))
+            return self._prepare("left out", lambda: intervals.over_all(*own))
         training = vars(self).get("_training")
         if training is None:
             raise AttributeError(
@@ -524,7 +523,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
                 "memory= for the direct solution; fit again, after loading a model from a file too."
             )
         own = self.expansion_, self.posterior_, training
-        return prepared(self, "left out", lambda: intervals.over_landmarks(*own))
+        return self._prepare("left out", lambda: intervals.over_landmarks(*own))
 
     @of_points
     def variance(self, X: PointsLike) -> Array:
@@ -561,7 +560,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         distinct, which = np.unique(alphas, return_inverse=True)
         found = []
         for alpha in distinct.tolist():
-            posterior = prepared(self, f"posterior {alpha}", partial(self._posterior, alpha))
+            posterior = self._prepare(f"posterior {alpha}", partial(self._posterior, alpha))
             found.append(ridge.variance(posterior, points, self._border(posterior, alpha)))
         return np.stack(found, axis=1)[:, which]
 
@@ -615,7 +614,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
                 lambda points: terms.bordering(_new_columns(own, points)),
             )
 
-        return prepared(self, f"border {alpha}", compute) if "free_coef_" in vars(self) else None
+        return self._prepare(f"border {alpha}", compute) if "free_coef_" in vars(self) else None
 
     @attribute
     def loo_residuals_(self) -> Array:

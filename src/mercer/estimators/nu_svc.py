@@ -10,7 +10,7 @@ from mercer._compute.points import widened
 from mercer.estimators._classifier import SupportVectorClassifier, store
 from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._rows import count_rows, given_weights
-from mercer.estimators._svm import certified_kernel, check_share
+from mercer.estimators._svm import check_share
 from mercer.solvers._certify import total
 from mercer.solvers.svm import certificate
 from mercer.solvers.svm.fused_rows import rows_of
@@ -131,7 +131,7 @@ class NuSVC(SupportVectorClassifier):
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
         duals = self._duals(problem)
-        kernel = certified_kernel(self, problem)
+        kernel = self._certified_kernel(problem)
         rows = rows_of(kernel, widened(problem.points), 0.0)
         coef, gradient = self._stored(problem, duals)
         rounding = problem.rounding

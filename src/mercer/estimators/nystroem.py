@@ -11,7 +11,7 @@ from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
-from mercer.estimators._base import KernelTransformer, refuse_weights
+from mercer.estimators._base import KernelTransformer
 from mercer.estimators._model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
@@ -177,6 +177,6 @@ class Nystroem(KernelTransformer):
 
     def _certificate(self, X, y, sample_weight):
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
-        refuse_weights(self, sample_weight)
+        self._refuse_weights(sample_weight)
         kernel, _ = self._certified_points(X)
         return Residuals(residuals.of_features(self._exact(kernel)))

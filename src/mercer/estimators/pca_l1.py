@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.points import as_rows
 from mercer.estimators._accuracy import LARGEST_ERROR
-from mercer.estimators._base import refuse_weights, require_rows
+from mercer.estimators._base import require_rows
 from mercer.estimators._inherited import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -199,7 +199,7 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     ) -> Residuals:
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)
-        refuse_weights(self, sample_weight)
+        self._refuse_weights(sample_weight)
         X = validated_rows(self, X, reset=False).astype(np.float64)
         require_rows(self, len(X))
         eps = np.finfo(self.components_.dtype).eps

@@ -16,8 +16,8 @@ from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import OverLandmarks
 from mercer.estimators._classifier import SupportVectorClassifier, store, store_classes
 from mercer.estimators._model import fits, storable_estimator
-from mercer.estimators._problem import in_range, name_means
-from mercer.estimators._svm import certified_kernel, check_C, training_places
+from mercer.estimators._problem import in_range
+from mercer.estimators._svm import check_C
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
 from mercer.linalg import eigh
@@ -305,7 +305,7 @@ class SVC(OverLandmarks, SupportVectorClassifier):
         |v|^2; `certificate` takes <v, w> for both squares.
         """
         duals = self._duals(problem)
-        kernel = certified_kernel(self, problem)
+        kernel = self._certified_kernel(problem)
         points = widened(problem.points)
         psi = self._exact(kernel)
         basis = orthonormal_basis(features(kernel, psi.points), self.memory)
@@ -313,7 +313,7 @@ class SVC(OverLandmarks, SupportVectorClassifier):
         values = as_float64(psi(points))
         W = basis.inner(psi)
         coef = np.zeros((len(problem.rows), len(duals)))
-        rows = training_places(self, problem, self.restricted_dual_["rows"])
+        rows = self._training_places(problem, self.restricted_dual_["rows"])
         coef[rows] = self.restricted_dual_["coef"]
         V = F.T @ coef
         own = duals.points, duals.number
@@ -342,7 +342,7 @@ class SVC(OverLandmarks, SupportVectorClassifier):
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""
-        first, second = name_means(problem, found)
+        first, second = problem.name_means(found)
         distance = found.numbers["distance"]
         unit = found.numbers["unit"]
         return (

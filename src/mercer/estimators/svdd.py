@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, as_float64, warn
 from mercer._compute.points import widened
-from mercer.estimators._model import attribute, of_points, prepared, storable_estimator
+from mercer.estimators._model import attribute, of_points, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import Expansion, squares
 from mercer.solvers.svm.dual import smallest_ball_dual
@@ -101,7 +101,7 @@ class SVDD(Boundary):
     @property
     def _square(self):
         """The squared norm of the centre."""
-        return prepared(self, "norm", lambda: float(squares(self.centre_)[0]))
+        return self._prepare("norm", lambda: float(squares(self.centre_)[0]))
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:

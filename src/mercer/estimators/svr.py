@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._common import check_choice, check_number, shown, warn
 from mercer.estimators._model import storable_estimator
-from mercer.estimators._problem import name_means, require_bound
+from mercer.estimators._problem import require_bound
 from mercer.estimators._svm import Regression, check_C
 from mercer.solvers.svm.dual import regression_dual
 
@@ -129,7 +129,7 @@ class SVR(Regression):
 
     def _explain(self, problem, found):
         """Return the text of an error for targets that no function is close to."""
-        first, second = name_means(problem, found)
+        first, second = problem.name_means(found)
         numbers = found.numbers
         return (
             f"C = inf needs a function within epsilon = {self.epsilon:g} of every target, and {first} and {second} are "
