@@ -168,8 +168,18 @@ def test_arrays_of_other_libraries_give_fields_of_that_library(rng, field):
     np.testing.assert_array_equal(np.asarray(found), expected)
 
 
+def copies(x):
+    """Three multiples of a column."""
+    return x * [1.3, -0.7, 0.37]
+
+
+def slopes(x):
+    return np.tile([[1.3], [-0.7], [0.37]], (len(x), 1, 1))
+
+
 @pytest.mark.parametrize("kernel", [mc.Normalized(mc.Linear()), mc.Normalized(mc.Polynomial(3, coef0=0.0)),
-                                    2 * mc.Normalized(mc.Mapped(mc.Linear(), np.array([3.0])))], ids=repr)  # fmt: skip
+                                    2 * mc.Normalized(mc.Mapped(mc.Linear(), np.array([3.0]))),
+                                    2 * mc.Normalized(mc.Mapped(mc.Linear(), copies, slopes))], ids=repr)  # fmt: skip
 def test_what_rounding_leaves_of_a_direction_of_length_0_is_no_length(kernel, rng):
     # along x, where the terms of the metric cancel: on axes, near them, and for numbers
     if isinstance(kernel, mc.Normalized):

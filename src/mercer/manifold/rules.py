@@ -154,26 +154,6 @@ def _on_columns(kernel, X, Z, order):
     return _mapped(kernels.Mapped(kernel.kernel, columns), X, Z, order)
 
 
-def _of_function(kernel, X, Z, order):
-    """Return the jet of k(g(x), g(z)) for a function g with a Jacobian."""
-    _require_rows(kernel, X)
-    _require_first(kernel, order)
-    inner = jet(kernel.kernel, *(as_float64(kernel.A(points)) for points in (X, Z)), order)
-    slopes = [as_float64(kernel.jacobian(points)) for points in (X, Z)]
-    left, right = (partial(np.einsum, "nqa,n...q->n...a", J) for J in slopes)
-    return Jet(X.shape, order, _pulled_back(inner, left, right))
-
-
-def _pulled_back(inner, left, right):
-    """Return the derivatives of a jet along x and along z, each mapped by a function of arrays (..., q)."""
-    return {
-        (p, q): reduce(
-            lambda value, pull: pull(np.moveaxis(value, 1, -1)), [left] * p + [right] * q, value
-        )
-        for (p, q), value in inner.terms.items()
-    }
-
-
 def _require_first(kernel, order):
     """Raise unless a kernel with a Jacobian has derivatives of an order."""
     if kernel.jacobian is None:
@@ -189,18 +169,30 @@ def _require_first(kernel, order):
 
 @jet.register(kernels.Mapped)
 def _mapped(kernel, X, Z, order):
-    if callable(kernel.A):
-        return _of_function(kernel, X, Z, order)
-    if isinstance(X, Planes):
-        return jet(kernel.kernel, X.mapped(kernel.A), Z.mapped(kernel.A), order)
-    inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
-
-    def pull(values):
-        return pull_back(kernel.A, values, X.shape[1])
-
-    A = np.abs(kernel.A) if kernel.A.dtype.kind == "f" else kernel.A
-    sizes = None if inner.sizes is None else pull_back(A, np.sqrt(inner.sizes), X.shape[1]) ** 2
-    return Jet(X.shape, order, _pulled_back(inner, pull, pull), sizes)
+    A = kernel.A
+    if callable(A):
+        _require_rows(kernel, X)
+        _require_first(kernel, order)
+        images = [as_float64(A(points)) for points in (X, Z)]
+        slopes = [as_float64(kernel.jacobian(points)) for points in (X, Z)]
+        pulls = [partial(np.einsum, "nqa,n...q->n...a", J) for J in (*slopes, np.abs(slopes[0]))]
+    elif isinstance(X, Planes):
+        return jet(kernel.kernel, X.mapped(A), Z.mapped(A), order)
+    else:
+        images = [map_rows(A, points) for points in (X, Z)]
+        size = np.abs(A) if A.dtype.kind == "f" else A
+        pulls = [partial(pull_back, each, d=X.shape[1]) for each in (A, A, size)]
+    inner = jet(kernel.kernel, *images, order)
+    left, right, of_sizes = pulls
+    # each derivative is pulled back along all its indices in x and in z
+    terms = {
+        (p, q): reduce(
+            lambda value, pull: pull(np.moveaxis(value, 1, -1)), [left] * p + [right] * q, value
+        )
+        for (p, q), value in inner.terms.items()
+    }
+    sizes = None if inner.sizes is None else of_sizes(np.sqrt(inner.sizes)) ** 2
+    return Jet(X.shape, order, terms, sizes)
 
 
 @jet.register(kernels.Normalized)
