@@ -186,27 +186,24 @@ def _solve_directed(left, right, decay, rate):
 @compiled
 def _biconjugate_gradients(left, right, start, pairs, decay, tolerance):
     """Return an approximate solution of x = start + decay W x by BiCGSTAB (van der Vorst 1992)."""
-    x = start.copy()
+    x = np.zeros_like(start)
     direction = np.zeros_like(start)
     product = np.zeros_like(start)
-    rest = np.zeros_like(start)
+    rest = start.copy()
     half = np.empty_like(start)
     step = np.empty_like(start)
-    _step(left, right, start, start, half, step)
-    _combine(rest, decay, step, rest)
-    shadow = rest.copy()
     before = 1.0
     length = 1.0
     damping = 1.0
     for _ in range(10 * pairs + 10):
-        along = _inner(shadow, rest)
+        along = _inner(start, rest)
         if damping == 0 or along == 0 or _largest(rest) * pairs <= tolerance * _inner(start, x):
             break
         _combine(direction, -damping, product, direction)
         _combine(rest, along / before * (length / damping), direction, direction)
         _step(left, right, start, direction, half, step)
         _combine(direction, -decay, step, product)
-        curvature = _inner(shadow, product)
+        curvature = _inner(start, product)
         if curvature == 0:
             break
         length = along / curvature
