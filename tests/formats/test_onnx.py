@@ -79,6 +79,21 @@ def test_a_graph_of_a_table_takes_its_rows(target, dtype, tolerance):
         np.testing.assert_array_equal(found["label"][clear], model.predict(points)[clear])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_the_error_of_a_table_is_measured_at_rows_with_missing_entries(dtype):
+    model, points = of_a_table("two classes")
+    assert np.isnan(points).any()
+    proto = to_onnx(model, dtype, X=points)
+    error = {each.key: float(each.value) for each in proto.metadata_props}["max_error"]
+    found = outputs(proto, points.astype("float32"))["scores"][:, 0]
+    assert abs(found - model.decision_function(points)).max() == pytest.approx(error, abs=1e-5)
+    points = points.copy()
+    points[3, 1] = np.inf
+    with pytest.raises(ValueError, match="X.3, 1. = .* must be at most"):
+        to_onnx(model, dtype, X=points)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("case", PROBABLE)

@@ -332,8 +332,7 @@ def _require_mistakes(model):
                 run.rows.min() >= 0 and run.rows.max() < n,
                 f"rows of mistakes_ must be between 0 and {n - 1}",
             )
-    c = len(model.classes_)
-    require(len(runs) == (1 if c == 2 else c), f"mistakes_ has {len(runs)} entries for {c} classes")
+    _require_functions(model.classes_, model.intercept_, "ovr")
 
 
 def _require_columns(model):

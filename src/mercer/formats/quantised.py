@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_choice, refuse_large
-from mercer._compute.points import as_dense_rows
+from mercer._compute.points import as_dense_rows, dense
 from mercer._compute.symbols import folded
 from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
 from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
@@ -249,13 +249,19 @@ def checked(
                 f'X = None must be rows for dtype="{dtype}"; give training points, which coefficients are fitted to.'
             )
         return exported, None, None
-    rows = as_dense_rows(X, "X")
-    if rows.shape[1] != exported.n_features:
+    if exported.columns is None:
+        rows = known = as_dense_rows(X, "X")
+    else:
+        # models of tables take missing entries
+        rows = np.asarray(dense(X), np.float64)
+        known = as_dense_rows(np.nan_to_num(rows), "X")
+    if known.shape[1] != exported.n_features:
         raise ValueError(
-            f"X has {rows.shape[1]} features, but the model has {exported.n_features}; give rows like those of the fit."
+            f"X has {known.shape[1]} features, but the model has {exported.n_features}; give rows like those of the "
+            "fit."
         )
+    refuse_large("X", known)
     rows = np.asarray(rows, np.float64)
-    refuse_large("X", rows)
     return exported, rows, uncoded(exported, "float64").scores(rows)
 
 
