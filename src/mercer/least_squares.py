@@ -197,7 +197,7 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         (_STEPS + 1.0) * m * m / 2 + m * rank, 6.0 * m * rank * rank, assumed=f"{_STEPS} steps"
     )
     factor = Work((_WRITTEN + 1.0) * m * m, float(m) ** 3 / 3)
-    needed = preconditioner_bytes(m, rank)
+    needed = (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
     iterative = partial(_iterative, size.budget)
     return [
         Route("dense", _FITS, 8 * m * m, factor, _dense, block=(m, m)),
@@ -353,11 +353,6 @@ def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
     half = _COLUMN * m / 2
     held = int(((half**2 + _TRIANGLES * rest) ** 0.5 - half) / _TRIANGLES)
     return max(1, min(int(_PIVOTS * m**0.5), held))
-
-
-def preconditioner_bytes(m: int, rank: int) -> int:
-    """Return the number of bytes of conjugate gradients for m vectors, preconditioned by some pivots."""
-    return (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
 
 
 def _iterative(budget, inner, Y, ridge, name, random_state):
