@@ -60,7 +60,9 @@ def xi_alpha(model: Model) -> Bound:
     True
     """
     require(model, "xi_alpha")
-    spread = float(model.diagonal.max()) - _smallest_value(model)
+    gram = Gram(model.kernel, model.points)
+    smallest = min(float(np.min(gram[rows, :])) for rows in blocks(len(model), len(model)))
+    spread = float(model.diagonal.max()) - smallest
     slack = np.maximum(0, 1 - model.margins)
     suspects = (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1)
     positive = model.upper_bounds[model.upper_bounds > 0]
@@ -293,13 +295,6 @@ def _count(name, model, suspects):
         "the best optimal bias, where a classifier without a point has no support vector on its margin",
     )
     return Bound(name, value, statement, "leave-one-out error", 1.0, assumptions)
-
-
-def _smallest_value(model):
-    """Return the smallest k(x_i, x_j), computed in blocks of rows."""
-    gram = Gram(model.kernel, model.points)
-    n = len(model)
-    return min(float(np.min(gram[rows, :])) for rows in blocks(n, n))
 
 
 # --- the span rule ---------------------------------------------------------------------------------------------------

@@ -71,21 +71,22 @@ def _dot(kernel, X, Z, order):
 
 @jet.register(kernels.Radial)
 def _radial(kernel, X, Z, order):
-    s = squared_distance(X, Z, order)
-    return s.compose(lambda j: _radial_derivative(kernel, s.terms[0, 0], j))
+    distance = squared_distance(X, Z, order)
+    s = distance.terms[0, 0]
 
+    def derivative(j):
+        values = evaluate_profile(kernel, s, j)
+        infinite = ~np.isfinite(values) & (s == 0)
+        if j == 1 and infinite.any():
+            raise TypeError(
+                f"{shown(kernel)} is not differentiable at x = z, so its surface has no tangents; use a smoother "
+                "kernel, such as Matern with nu = 1.5 or 2.5, or Gaussian."
+            )
+        # An infinite second derivative at s = 0 multiplies 0 or, in fourth derivatives, a tensor symmetric in all
+        # indices, which cancels in the curvature.
+        return np.where(infinite, 0.0, values) if j >= 2 else values
 
-def _radial_derivative(kernel, s, j):
-    values = evaluate_profile(kernel, s, j)
-    infinite = ~np.isfinite(values) & (s == 0)
-    if j == 1 and infinite.any():
-        raise TypeError(
-            f"{shown(kernel)} is not differentiable at x = z, so its surface has no tangents; use a smoother kernel, "
-            "such as Matern with nu = 1.5 or 2.5, or Gaussian."
-        )
-    # An infinite second derivative at s = 0 multiplies 0 or, in fourth derivatives, a tensor symmetric in all indices,
-    # which cancels in the curvature.
-    return np.where(infinite, 0.0, values) if j >= 2 else values
+    return distance.compose(derivative)
 
 
 @jet.register(kernels.Constant)

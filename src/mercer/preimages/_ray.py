@@ -123,7 +123,10 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     if start is not None:
         found = _find(psi64, method, checked_start(psi64, start))
     else:
-        starts = _largest_quotients(psi64, values, method.starts)
+        # the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)
+        captured = quotients(values**2, psi64.kernel.diag(psi64.points)[:, None])
+        order = np.argsort(-captured, axis=0, kind="stable")
+        starts = [dense_rows(psi64, rows) for rows in order[: method.starts]]
         find = partial(_find, psi64, method)
         found, _ = best_of(find, starts, lambda points: multiples(points)[1], ONE_MINIMUM * squares)
     points = found.points.astype(psi.points.dtype)
@@ -137,10 +140,3 @@ def _find(psi, method, start):
     # steps that only raise <psi, phi(z)>^2 keep the sign that <psi, phi(z)> has at the start
     sign = np.where(paired_values(psi, start) < 0, -1.0, 1.0)
     return method.find(psi * sign, start)
-
-
-def _largest_quotients(psi, values, count):
-    """Return for each of some starts the points of psi with the largest <psi_j, phi(x)>^2 / k(x, x)."""
-    squares = psi.kernel.diag(psi.points)[:, None]
-    order = np.argsort(-quotients(values**2, squares), axis=0, kind="stable")
-    return [dense_rows(psi, rows) for rows in order[:count]]

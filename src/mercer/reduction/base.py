@@ -53,7 +53,12 @@ class Target:
                 f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}."
             )
         self.original: Expansion = psi
-        self.psi: Expansion = _in_float64(psi)
+        if psi.kernel.tags.points == "rows" and not over_rows(psi):
+            raise TypeError(
+                f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first."
+            )
+        # points that are not rows of numbers are unchanged
+        self.psi: Expansion = in_float64(psi)
 
     @property
     def kernel(self) -> Kernel:
@@ -278,12 +283,6 @@ class Reduction:
         )
 
 
-def check_start(start: Any) -> None:
-    """Raise a TypeError unless the parameter ``start`` of a method is a record of another method."""
-    if isinstance(start, type) or not isinstance(start, Method):
-        raise TypeError(f"start = {shown(start)} must be a record such as Construct().")
-
-
 def require_new_points(method: Any, psi: Expansion) -> None:
     """Raise a TypeError unless new points can be constructed: rows of numbers, and a kernel with a gradient."""
     name = type(method).__name__
@@ -295,12 +294,3 @@ def require_new_points(method: Any, psi: Expansion) -> None:
             f"{name} makes new points, which are rows of numbers, but psi is over {kind}; {remedy}."
         )
     require_gradient(psi.kernel, name, remedy)
-
-
-def _in_float64(psi):
-    """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
-    if psi.kernel.tags.points == "rows" and not over_rows(psi):
-        raise TypeError(
-            f"psi is over a {type(psi.points).__name__}; convert its points to a NumPy array first."
-        )
-    return in_float64(psi)

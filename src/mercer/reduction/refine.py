@@ -16,7 +16,7 @@ from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.marked import plain_rows
 from mercer.linalg.cholesky import RIDGE
 from mercer.preimages.descent import spread
-from mercer.reduction.base import Method, Target, check_start, require_new_points, whole
+from mercer.reduction.base import Method, Target, require_new_points, whole
 from mercer.reduction.construct import Construct
 from mercer.reduction.subset import Greedy
 from mercer.reduction.trace import Trace, best
@@ -34,7 +34,8 @@ class Refinement:
     tol: float = 1e-9
 
     def __post_init__(self) -> None:
-        check_start(self.start)
+        if isinstance(self.start, type) or not isinstance(self.start, Method):
+            raise TypeError(f"start = {shown(self.start)} must be a record such as Construct().")
         check_integer("max_iter", self.max_iter)
         check_fraction("tol", self.tol)
 
