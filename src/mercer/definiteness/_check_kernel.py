@@ -150,6 +150,10 @@ def _on_points(k, X):
         witness, square = find_witness(k, X, pairs, least.vector, most)
     notify("evidence", done=3, most=_PARTS)
     where = f"these {n} points"
+    # all rows of a given matrix
+    whole = isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(
+        k.matrix
+    )
     verdict, gap = (
         ("not refuted", f"at most {difference:.2g}")
         if symmetric
@@ -159,7 +163,7 @@ def _on_points(k, X):
         Statement(
             verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"
         ),
-        _spectral(least, witness, square, where, _are_all_rows(k, X)),
+        _spectral(least, witness, square, where, whole),
     ]
     if witness is not None and k.tags.order is None:
         found += _conditional(k, X, where)
@@ -194,13 +198,6 @@ def _conditional(k, X, where):
         if convexity(k, X, order == 1, free=free).proved is not False:
             return [Statement("not refuted", where, f"order {order}, {ORDERS[order]}")]
     return []
-
-
-def _are_all_rows(k, X):
-    """Return whether points are all rows of the given matrix of a kernel."""
-    return isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(
-        k.matrix
-    )
 
 
 def _spectral(least, witness, square, where, whole):

@@ -70,7 +70,7 @@ def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -
     >>> mc.invariance.tangents(np.array([[1.0, 0.0]]), [rotation]).round(6) + 0.0
     array([[[0., 1.]]])
     """
-    X, transforms, step = _checked(X, transforms, step)
+    X, transforms = _checked(X, transforms, step)
     found = _differentiated(X, transforms, step)
     _refuse_still({name: np.abs(found[:, a]).max() for a, name in enumerate(transforms)}, step)
     return found.astype(X.dtype, copy=False)
@@ -124,7 +124,7 @@ def tangent_covariance(
     array([[0.5, 0. ],
            [0. , 0.5]])
     """
-    X, transforms, step = _checked(X, transforms, step)
+    X, transforms = _checked(X, transforms, step)
     n, d = X.shape
     weights = check_weights("sample_weight", sample_weight, len(X))
     total = np.zeros((d, d))
@@ -159,7 +159,7 @@ def _named(transforms):
 
 
 def _checked(X, transforms, step):
-    """Return rows, functions by name and the step, or raise; rows must not move at t = 0."""
+    """Return rows and functions by name, or raise; rows must not move at t = 0."""
     if step is not None:
         check_positive("step", step)
     transforms = _named(transforms)
@@ -172,7 +172,7 @@ def _checked(X, transforms, step):
                 f"{name} must return X at t = 0, but its rows differ by {change:.3g} there; give a function of X and t "
                 "that moves the rows by t."
             )
-    return X, transforms, step
+    return X, transforms
 
 
 def _differentiated(X, transforms, step):

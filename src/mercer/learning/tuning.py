@@ -217,16 +217,16 @@ def tune_ridge(
         by_scales = (by_scales if own else by_scales.sum()) + share * slopes
         return value + share * penalty, np.append(by_scales, by_ridge)
 
-    logs, n_iter = _optimum(objective, starts, bounds, (X, Y, w), is_summed, tuning.max_steps)
+    found = _optimum(objective, starts, bounds, (X, Y, w), is_summed, tuning.max_steps)
     # rounding of the objective ends the search too
-    if n_iter >= tuning.max_steps:
+    if found.steps >= tuning.max_steps:
         warn(
-            f'tune="{method}" has not reached its optimum after {n_iter} steps; start nearer to it, or raise max_steps '
-            "of mercer.learning.Tuning.",
+            f'tune="{method}" has not reached its optimum after {found.steps} steps; start nearer to it, or raise '
+            "max_steps of mercer.learning.Tuning.",
             ConvergenceWarning,
         )
     # digits beyond a thousandth are rounding of the sums
-    logs = np.round(logs, 3)
+    logs = np.round(found.x, 3)
     scales = first * np.exp(logs[:-1])
     ridge = size * float(np.exp(logs[-1]))
     factor = unit * criterion(inner, X * scales, Y, w, ridge)[-1]
@@ -292,38 +292,36 @@ def _in_units(Y, method):
 
 
 def _optimum(objective, starts, bounds, points, summed, most):
-    """Return the logarithms of the scales and of the ridge, and the number of steps.
+    """Return the minimum over the logarithms of the scales and of the ridge.
 
     A search over many points starts at the optimum of some of them, unless that explains all points less than noise.
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
-    found, n_iter = _from_starts(objective, starts, bounds, few, summed, most)
+    found = _from_starts(objective, starts, bounds, few, summed, most)
     if len(few[0]) == len(points[0]):
-        return found, n_iter
+        return found
     # beside the largest ridge the kernel is nothing
     noise = np.append(starts[0][:-1], _RANGE)
-    if objective(found, *points)[0] > objective(noise, *points)[0]:
+    if objective(found.x, *points)[0] > objective(noise, *points)[0]:
         # scales that fit some points by chance say nothing of the others
         return _from_starts(objective, starts, bounds, points, summed, most)
-    H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
+    H = _curvature(objective, found.x, bounds, few, _FLAT * (len(few[0]) if summed else 1))
     # derivatives of an objective that is summed over points are proportional to their number
     if summed:
         H *= len(points[0]) / len(few[0])
-    found = minimise(lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, most)
-    return found.x, found.steps
+    return minimise(lambda logs: objective(logs, *points), found.x, H, bounds, _PRECISION, most)
 
 
 def _from_starts(objective, starts, bounds, points, summed, most):
-    """Return the optimum of a search from the best of the places that a few steps from the starts lead to."""
+    """Return the minimum of a search from the best of the places that a few steps from the starts lead to."""
     H = _CURVED * (len(points[0]) if summed else 1) * np.eye(len(bounds))
 
     def search(logs, steps):
         return minimise(lambda logs: objective(logs, *points), logs, H, bounds, _PRECISION, steps)
 
     places = [search(start, min(_FIRST, most)) for start in starts]
-    found = search(min(places, key=lambda place: place.value).x, most)
-    return found.x, found.steps
+    return search(min(places, key=lambda place: place.value).x, most)
 
 
 def _usual_shift(kernel, X):
