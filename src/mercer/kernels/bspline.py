@@ -1,6 +1,7 @@
 """BSpline, the product over columns of B-splines of differences."""
 
 import functools
+from functools import cached_property
 from operator import mul
 
 import numpy as np
@@ -78,11 +79,17 @@ class BSpline(Kernel):
         return points.zeros()
 
     def _at(self, t, derivative=0):
-        """Return B, or a derivative, at the sizes of differences, in their library; 0 at its end and beyond."""
+        """Return B, or its derivative, at the sizes of differences, in their library; 0 at its end and beyond."""
         half = self.order + 1
-        sizes = np.abs(in_main_memory(t))
+        sizes = np.minimum(np.abs(in_main_memory(t)), half)
+        return like((sizes < half) * self._splines[derivative](sizes), t)
+
+    @cached_property
+    def _splines(self):
+        """B and its derivative."""
+        half = self.order + 1
         spline = interpolate.BSpline.basis_element(np.arange(-half, half + 1))
-        return like(np.where(sizes < half, spline(sizes, derivative), 0.0), t)
+        return spline, spline.derivative()
 
 
 def _differences(tile):
