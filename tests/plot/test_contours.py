@@ -4,7 +4,6 @@ from matplotlib.figure import Figure
 
 import mercer as mc
 from mercer.plot import KernelPCAContoursDisplay
-from mercer.plot.contours import on_grid
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +16,15 @@ def pca(points):
     return mc.KernelPCA(3, kernel=mc.Gaussian(0.5)).fit(points)
 
 
+def on_grid(pca, region, n_grid):
+    return KernelPCAContoursDisplay.from_estimator(
+        pca, np.zeros((1, 2)), region=region, n_grid=n_grid, ax=Figure().subplots()
+    )
+
+
 def test_the_grid_holds_the_scores_of_its_points(pca):
-    x, y, scores = on_grid(pca, (-1.0, 1.0, -0.5, 2.0), 7)
+    display = on_grid(pca, (-1.0, 1.0, -0.5, 2.0), 7)
+    x, y, scores = display.x, display.y, display.scores
     assert scores.shape == (3, 7, 7)
     assert np.allclose(scores[:, 5, 2], pca.transform([[x[2], y[5]]])[0])
     assert (x[0], x[-1], y[0], y[-1]) == (-1.0, 1.0, -0.5, 2.0)
@@ -42,7 +48,8 @@ def test_colours_are_symmetric_about_zero(pca, points):
 
 
 def test_a_display_draws_again_from_its_data(pca):
-    display = KernelPCAContoursDisplay(*on_grid(pca, (-1, 1, -1, 1), 9), titles=["a", "b", "c"])
+    drawn = on_grid(pca, (-1, 1, -1, 1), 9)
+    display = KernelPCAContoursDisplay(drawn.x, drawn.y, drawn.scores, titles=["a", "b", "c"])
     panels = display.plot(ax=Figure().subplots(1, 3)).axes_.ravel()
     assert [panel.get_title() for panel in panels] == ["a", "b", "c"]
     display.titles = None

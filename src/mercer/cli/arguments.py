@@ -29,18 +29,17 @@ def parse(arguments: Sequence[str] | None) -> tuple[Callable[..., str] | None, a
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", dest="name", prog="mercer"
     )
-    compress_parser, *_ = (
-        add(commands) for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup)
-    )
+    for add in (_add_compress, _add_info, _add_demo, _add_explore, _add_warmup):
+        add(commands)
     options, unknown = parser.parse_known_args(arguments)
+    # errors show the usage of the command
+    used = commands.choices.get(options.name, parser)
     if unknown:
-        # with the usage of the command
-        used = commands.choices.get(options.name, parser)
         used.error(f"unrecognized arguments: {' '.join(unknown)}; its options are above")
     if options.command is None:
         parser.print_help(sys.stderr)
     elif options.command is compress.run and options.vectors is None and options.max_loss is None:
-        compress_parser.error("one of --vectors N and --max-loss L is needed")
+        used.error("one of --vectors N and --max-loss L is needed")
     return options.command, options
 
 
@@ -85,7 +84,6 @@ def _add_compress(commands):
         "--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)"
     )
     parser.set_defaults(command=compress.run)
-    return parser
 
 
 def _add_output(parser):

@@ -190,8 +190,6 @@ _FORMS = INFIX | {
     "Where": "{} ? {} : {}",
 }
 _TRUTHS = ("Greater", "GreaterOrEqual")
-# Types of codes of vectors and coefficients.
-_CODES = {"int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t"}
 _HEAD = """\
 /*
 $title
@@ -408,7 +406,9 @@ class _Source:
         return {"coef": self._exported.coef}
 
     def _table(self, name, values):
-        kind = "$real" if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")
+        # integers are codes of 8 or 16 bits, or numbers of columns and of vectors
+        integer = f"{values.dtype}_t" if values.itemsize < 4 else "int"
+        kind = "$real" if values.dtype.kind == "f" else integer
         lines = [f"$table {kind} $name_{name}[{values.size}] = {{"]
         for row in np.atleast_2d(values):
             lines += [f"    {line}" for line in _wrapped(", ".join(map(self._number, row)) + ",")]

@@ -98,10 +98,10 @@ class KernelPCAContoursDisplay:
         """
         _axes.require_method(estimator, "transform", "a fitted KernelPCA")
         points = _axes.plane("X", X)
-        x, y, scores = on_grid(
-            estimator, _axes.box(points) if region is None else region, n_grid, X
-        )
-        return cls(x, y, scores, points=points, titles=titles).plot(ax, n_columns=n_columns)
+        x, y, grid = _axes.lattice(_axes.box(points) if region is None else region, n_grid)
+        scores = np.asarray(estimator.transform(_axes.named_as(X, grid)))
+        blocks = scores.T.reshape(-1, n_grid, n_grid)
+        return cls(x, y, blocks, points=points, titles=titles).plot(ax, n_columns=n_columns)
 
     def plot(self, ax: object = None, *, n_columns: int = 4, cmap: object = "RdBu_r") -> Self:
         """Draw one panel per component, each with its own colour scale, symmetric about 0.
@@ -140,18 +140,3 @@ class KernelPCAContoursDisplay:
         ax.set(aspect="equal", xticks=[], yticks=[], title=title)
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
         return contours
-
-
-def on_grid(
-    estimator: object, region: _axes.Region, n_grid: int, table: object = None
-) -> tuple[Array, Array, Array]:
-    """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y.
-
-    The points have the names of the columns of ``table``, if it is one.
-    """
-    x, y, plane = _axes.lattice(region, n_grid)
-    return (
-        x,
-        y,
-        np.asarray(estimator.transform(_axes.named_as(table, plane))).T.reshape(-1, n_grid, n_grid),
-    )
