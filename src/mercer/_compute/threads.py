@@ -1,7 +1,7 @@
-"""Thread pool for compiled code and BLAS calls on tiles; the number of threads changes no result.
+"""Threads and interrupts: a pool for compiled code and BLAS calls on tiles, which Ctrl-C ends.
 
-Tasks are cut by the shape of the problem, never by the number of threads, and write to disjoint memory. The calling
-thread works too; with one thread no pool is started.
+Tasks are cut by the shape of the problem, never by the number of threads, and write to disjoint memory. The number
+of threads changes no result. The calling thread works too; with one thread no pool is started.
 """
 
 import contextlib

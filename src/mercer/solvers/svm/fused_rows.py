@@ -1,4 +1,7 @@
-"""Kernel rows by matrix products and one compiled pass: of dense and of sparse rows of numbers, of several kernels."""
+"""Kernel rows by matrix products and one compiled pass: of dense and of sparse rows of numbers, of several kernels.
+
+`rows_of` holds the choice of float32.
+"""
 
 from __future__ import annotations
 
