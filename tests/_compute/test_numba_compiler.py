@@ -65,11 +65,6 @@ INTERNALS = [
     (lowering.Lower, "lower_binop", "operators on numbers"),
     (typing.Context, "resolve_function_type", "operators on numbers, found once"),
     (postproc.VariableLifetime, "usedefs", "variables that need no memory"),
-    (
-        typed_passes.NopythonRewrites,
-        "run_pass",
-        "no pass over operators on arrays where there are none",
-    ),
     (arrayobj, "load_item", "items of arrays"),
     (arrayobj, "store_item", "items of arrays"),
     (typed_passes.NativeLowering, "lowering_class", "the pass that writes instructions"),

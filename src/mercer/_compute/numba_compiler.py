@@ -33,7 +33,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.runtime.context import NRTContext
-from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
+from numba.core.typed_passes import InlineOverloads, NativeLowering
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
 
@@ -41,7 +41,6 @@ _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 # Expressions with one operand that are written shorter.
 _OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
-_OPERATORS = "unary", "binop", "inplace_binop"
 _DIGEST = hashlib.sha256().digest_size
 # Permission of the group or of others to write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
@@ -128,11 +127,12 @@ class _Short(Compiler):
         unused = {WithLifting, InlineInlinables, InlineOverloads}
         if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
             unused.add(InlineClosureLikes)
-        ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [
-                (ours.get(each, each), text) for each, text in pipeline.passes if each not in unused
+                (_ShortLowering if each is NativeLowering else each, text)
+                for each, text in pipeline.passes
+                if each not in unused
             ]
             pipeline.finalize()
         return pipelines
@@ -559,24 +559,6 @@ class _ShortLowering(NativeLowering):
     @property
     def lowering_class(self):
         return _ShortLower
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _ArrayRewrites(NopythonRewrites):
-    """Numba's pass over operators on arrays, for functions that have any."""
-
-    _name = "mercer_rewrites"
-
-    def run_pass(self, state):
-        """Return whether the function was changed."""
-        operators = [
-            known
-            for each, known in state.calltypes.items()
-            if getattr(each, "op", "") in _OPERATORS
-        ]
-        return any(
-            isinstance(known.return_type, types.Array) for known in operators
-        ) and super().run_pass(state)
 
 
 # --- machine code on disk ---------------------------------------------------------------------------------------------
