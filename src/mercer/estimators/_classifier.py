@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -65,8 +65,11 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         if len(classes) == 1:
             raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, labels, weights[rows])
-        return replace(
-            self._problem_of(X, rows, weights, sample_weight),
+        return self._problem_of(
+            X,
+            rows,
+            weights,
+            sample_weight,
             classes=classes,
             class_weight=factors,
             counts=counts,

@@ -157,16 +157,16 @@ class SupportVectorEstimator(KernelEstimator):
         n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = weights.nonzero()[0]
-        found = self._problem_of(X, rows, weights, sample_weight)
-        return found if y is None else replace(found, targets=y[rows])
+        targets = None if y is None else y[rows]
+        return self._problem_of(X, rows, weights, sample_weight, targets=targets)
 
-    def _problem_of(self, X, rows, weights, given):
-        """Return some rows of the training points with their weights, of which all are equal if none are given."""
+    def _problem_of(self, X, rows, weights, given, **fields):
+        """Return the problem of some training rows with their weights, which are equal if none are given."""
         kernel, points = self._training_points(X, None if given is None else weights)
-        if not np.array_equal(rows, np.arange(len(weights))):
+        if len(rows) < len(weights) or (rows[1:] < rows[:-1]).any():
             points = take_points(points, rows)
         warn_degenerate(kernel, points)
-        return Problem(kernel, points, rows, weights[rows], parse_memory(self.memory))
+        return Problem(kernel, points, rows, weights[rows], parse_memory(self.memory), **fields)
 
     def _solved(self, problem, duals, tol=None, scale=1.0):
         """Return the solutions of duals, see `_training`."""
