@@ -77,7 +77,11 @@ class Joined(Sequence[Any]):
         return len(self.stops) - 1
 
     def __getitem__(self, k: Any) -> Any:
-        items, own = places_of(self.stops, k)
+        some = range(len(self))[k]
+        if isinstance(some, int):
+            some = range(some, some + 1)
+        items = slice(some.start, some.stop)
+        own = slice(int(self.stops[some.start]), int(self.stops[some.stop]))
         places = dict.fromkeys(self._variables, own) | dict.fromkeys(self._numbers, items)
         arrays = {
             name: getattr(self, name)[place]
@@ -86,14 +90,6 @@ class Joined(Sequence[Any]):
         }
         stops = self.stops[items.start : items.stop + 1] - self.stops[items.start]
         return replace(self, stops=stops, **arrays)
-
-
-def places_of(stops: Array, k: int | slice) -> tuple[slice, slice]:
-    """Return the place of one problem, or of a slice of them, among all, and that of their variables."""
-    some = range(len(stops) - 1)[k]
-    if isinstance(some, int):
-        some = range(some, some + 1)
-    return slice(some.start, some.stop), slice(int(stops[some.start]), int(stops[some.stop]))
 
 
 @dataclass(frozen=True)
@@ -239,13 +235,13 @@ class Solution(Joined):
             float(self.primal.sum()), float(self.value.sum()), float(self.violation.max())
         )
 
-    def in_units(self, scale: float) -> Solution:
-        """Return the solutions for targets, bounds and epsilon times ``scale``."""
-        linear = {
-            name: getattr(self, name) * scale
-            for name in ("coef", "gradient", "bias", "violation", "epsilon", "noise")
-        }
-        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **linear)
+    def in_units(self, scale: Any) -> Solution:
+        """Return the solutions for targets, bounds and epsilon times ``scale``, a number or one for each (m,)."""
+        each = np.broadcast_to(scale, len(self)).repeat(self.sizes)
+        scaled = {name: getattr(self, name) * each for name in self._variables}
+        for name in ("bias", "violation", "epsilon", "noise"):
+            scaled[name] = getattr(self, name) * scale
+        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **scaled)
 
     def __setitem__(self, k: int | slice, found: Solution) -> None:
         own = self[k]

@@ -64,8 +64,6 @@ REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
 _LEAST = 0.25
 _MOST = 0.9
-# Largest share of variables with copies where steps are few.
-_FEW = 0.2
 # Variables of a group whose mean places the others at their bounds, and passes that find the slope where bounds end.
 _MEAN = 100
 _HALVINGS = 50
@@ -378,12 +376,11 @@ def _steps_of_row(points):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _take_round(points, s, w, violation, aim, limit, copied_share):
+def _take_round(points, s, w, violation, aim, limit):
     """Lower a violation to ``aim`` by steps over the variables near the margin, or over all; return their number.
 
     Slopes have the type of K; after the steps the gradient f is updated in float64. ``points`` without tiles and values
     means that the caller computes rows: it is asked for some once the variables of known rows violate little.
-    Variables near the margin have copies if they are at most ``copied_share`` of all.
     """
     small()
     m = s.coef.size
@@ -394,7 +391,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     width = count + (s.groups.size - 1) * LANES
     copied = (
         m > AT_ONCE
-        and count <= copied_share * m
+        and count <= SHARE * m
         and s.K.itemsize * width * width <= 8 * (s.arena.size - s.arena[0])
     )
     if copied and known and not inner > _KNOWN * violation:
@@ -414,7 +411,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def advance(points, s, goal, gap, limit, copied_share):
+def advance(points, s, goal, gap, limit):
     """Take rounds until the violation is allowed, or for about as long as ``limit`` steps take; return the status.
 
     They also end at a positive ``gap`` of one group. The gap falls about as the violation.
@@ -442,7 +439,7 @@ def advance(points, s, goal, gap, limit, copied_share):
             return STEPS
         aim = larger(0.5 * tol, share * violation)
         used = s.counts[USED]
-        steps = _take_round(points, s, w, violation, aim, limit - taken, copied_share)
+        steps = _take_round(points, s, w, violation, aim, limit - taken)
         taken += steps
         limit -= (s.counts[USED] - used) * _steps_of_row(points)
         if s.counts[WANTED]:
@@ -623,15 +620,13 @@ def _start_at_bounds(points, s):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _share_of_goal(s, target, goal):
+def _share_of_goal(s, target, total, goal):
     """Return the share of the tolerance of one group that steps aim at next: 1 if the gap of the state is small."""
     small()
     bias = empty(1, np.float64, s.arena)
     measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
-    for t in range(s.coef.size):
-        value += bias[0] * s.coef[t]
-    return finer(gap, value + gap, goal.coarse)
+    return finer(gap, value + bias[0] * total + gap, goal.coarse)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -670,13 +665,11 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         if goal.operations >= 0:
             limit = smaller(limit, larger(_ROUND * m, found.n_iter[k]))
-        # copies pay where rows are read several times
-        few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
-        status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
+        status = advance(points, s, own_goal, chain.gaps[k], limit)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
-            share = _share_of_goal(s, target, goal)
+            share = _share_of_goal(s, target, sums[0], goal)
             if share < 1:
-                status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit, SHARE)
+                status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit)
         found.n_iter[k] += s.counts[TAKEN]
         more = status == STEPS and found.n_iter[k] < max_iter
         computed = s.counts[USED] - position[HELD]

@@ -141,15 +141,7 @@ def _widest_margins(rows, duals, half, touching, options):
 
 def _in_margins(duals, found):
     """Return solutions divided by their margins, certified: points at the margin have the decision values 1 and -1."""
-    each = np.repeat(found.margin, np.diff(found.stops))
-    for values, margin in (
-        (found.coef, each),
-        (found.gradient, each),
-        (found.bias, found.margin),
-        (found.violation, found.margin),
-    ):
-        values /= margin
-    return certified(replace(found, noise=found.noise / found.margin), duals)
+    return certified(found.in_units(1 / found.margin), duals)
 
 
 def _place(dual, solution):
