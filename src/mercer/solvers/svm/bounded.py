@@ -289,16 +289,14 @@ class _Solver:
         dual = self.point.dual
         several = len(dual.coef) > max(DIVIDED, self._largest())
         if several and dual.split is None and not dual.coef.any():
-            coef, self.point.n_iter = _solve_cells(self._rows, dual, self._limits)
-            self.point.place(self._rows, np.arange(len(coef)), coef, dual.target)
+            coef, n_iter = _solve_cells(self._rows, dual, self._limits)
+            gradient = dual.target.copy()
             used = np.flatnonzero(coef)
             if len(used):
-                self.point.gradient -= self._rows.product(
-                    dual.points, dual.points[used], coef[used]
-                )
-                if dual.ridge is not None:
-                    self.point.gradient -= dual.ridge * coef
-                self.point.measure()
+                gradient -= self._rows.product(dual.points, dual.points[used], coef[used])
+            if dual.ridge is not None:
+                gradient -= dual.ridge * coef
+            self.point = Point(dual, coef, gradient, n_iter)
 
     def _largest(self):
         """Return the largest number of variables of a sweep: memory holds all their rows."""

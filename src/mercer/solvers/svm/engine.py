@@ -601,19 +601,16 @@ def _start_at_bounds(points, s):
         return
     middle = 0.5 * (top - bottom)
     zeros = empty(m, np.float64, s.arena)
-    upper = empty(m, np.float64, s.arena)
-    lower = empty(m, np.float64, s.arena)
+    fall = empty(m, np.float64, s.arena)
     up = down = 0.0
     for t in range(m):
         zeros[t] = 0.0
-        upper[t] = s.upper[t] if s.f[t] - s.epsilon > middle else 0.0
-        lower[t] = s.lower[t] if s.f[t] + s.epsilon < middle else 0.0
-        up += upper[t]
-        down -= lower[t]
+        up += s.upper[t] if s.f[t] - s.epsilon > middle else 0.0
+        down -= s.lower[t] if s.f[t] + s.epsilon < middle else 0.0
+    # those on the other side of the middle are not reached
     total = smaller(smaller(up, down), 0.25 * (top + bottom) / diagonal)
-    place_at_bounds(s.f, s.coef, zeros, upper, total)
-    fall = empty(m, np.float64, s.arena)
-    place_at_bounds(s.f, fall, lower, zeros, -total)
+    place_at_bounds(s.f, s.coef, zeros, s.upper, total)
+    place_at_bounds(s.f, fall, s.lower, zeros, -total)
     for t in range(m):
         s.coef[t] += fall[t]
     subtract_changes(s, zeros)

@@ -124,7 +124,7 @@ def _widest_margins(rows, duals, half, touching, options):
     )
     sums = np.add.reduceat(bound, own.groups[:, :2].ravel())
     shares = np.repeat(half, 2) / sums
-    own.coef[:] *= sign * np.repeat(shares, np.stack((split, own.sizes - split), axis=1).ravel())
+    own.coef[:] *= sign * np.repeat(shares, np.diff(own.groups).ravel())
     goal = _goal_of_sums(
         rows, options.tol, own.largest, per_margin=1.0, least=_COARSE, touching=touching
     )
@@ -152,24 +152,21 @@ def _place(dual, solution):
     sign = dual.target
     margin = solution.margin
     raw = solution.gradient - margin * sign
-    factors = dict(zip((1.0, -1.0), *dual.factors, strict=True))
-    edges = {}
-    closed = {}
-    for label in (1.0, -1.0):
-        own = sign == label
-        closed[label] = bool((np.abs(solution.coef[own]) == (dual.upper - dual.lower)[own]).all())
-        edge = raw[own].min() if label > 0 else raw[own].max()
-        edges[label] = float(edge) if closed[label] else solution.bias - margin * label
-    distance = edges[-1.0] - edges[1.0]
+    at_bound = np.abs(solution.coef) == dual.upper - dual.lower
+    positive_closed = at_bound[sign > 0].all()
+    negative_closed = at_bound[sign < 0].all()
+    upper_edge = raw[sign > 0].min() if positive_closed else solution.bias - margin
+    lower_edge = raw[sign < 0].max() if negative_closed else solution.bias + margin
+    distance = lower_edge - upper_edge
     if distance <= 0:
         return solution
     share = 0.5
-    for label in (1.0, -1.0):
-        if closed[-label] and not closed[label]:
-            share = max(0.5, factors[label] / (factors[label] + factors[-label]))
-            fixed = label
+    if not (positive_closed and negative_closed):
+        of_positive, of_negative = dual.factors[0]
+        open_factor = of_negative if positive_closed else of_positive
+        share = max(0.5, open_factor / (of_positive + of_negative))
     wider = share * distance
-    bias = 0.5 * (edges[1.0] + edges[-1.0]) if share == 0.5 else edges[fixed] + fixed * wider
+    bias = lower_edge - wider if positive_closed else upper_edge + wider
     return replace(solution, gradient=raw + wider * sign, bias=bias, margin=wider)
 
 

@@ -308,12 +308,10 @@ def exact_gradient(rows: Rows, dual: Dual, coef: Array, places: Any = slice(None
 @compiled
 def _measure_each(target, f, coef, lower, upper, epsilon, stops, bias, violation, value, gap):
     """Write violation, objective about the bias and gap of the points of several duals, for given biases."""
-    groups = np.zeros(2, np.int64)
     own = np.zeros(1)
     for k in range(bias.size):
         part = slice(stops[k], stops[k + 1])
-        groups[1] = stops[k + 1] - stops[k]
-        violation[k] = measure(f[part], coef[part], lower[part], upper[part], epsilon, groups, own)
+        violation[k] = measure(f, coef, lower, upper, epsilon, stops[k : k + 2], own)
         arrays = target[part], f[part], coef[part], lower[part], upper[part]
         value[k], gap[k] = objectives(*arrays, epsilon, bias[k])
 
