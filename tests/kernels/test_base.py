@@ -14,8 +14,8 @@ from mercer.kernels.base import (
     MOST_DEGREE,
     Kernel,
     Tags,
-    admit_beside,
     brief,
+    matched,
     refuse_infinite,
     require_gradient,
     require_kernel,
@@ -206,10 +206,10 @@ def test_gradients_are_refused_for_kernels_without_and_given_for_kernels_with_th
 
 def test_known_points_are_converted_once_for_points_of_another_type():
     narrow = points_of(Z.astype(np.float32))
-    left, right = admit_beside(mc.Gaussian(1.0), X, narrow)
+    left, right = matched(mc.Gaussian(1.0), X, narrow)
     assert left.container.dtype == right.container.dtype == np.float64
-    assert admit_beside(mc.Gaussian(1.0), X, narrow)[1] is right
-    left, same = admit_beside(mc.Gaussian(1.0), X.astype(np.float32), narrow)
+    assert matched(mc.Gaussian(1.0), X, narrow)[1] is right
+    left, same = matched(mc.Gaussian(1.0), X.astype(np.float32), narrow)
     assert same is narrow
     assert left.container.dtype == np.float32
 
