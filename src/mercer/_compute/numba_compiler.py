@@ -21,10 +21,11 @@ import warnings
 from collections.abc import Iterator
 from types import CodeType
 
+import llvmlite
 import numba
 from llvmlite import ir
 from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
-from llvmlite.ir.instructions import InsertValue
+from llvmlite.ir.instructions import InsertValue, PhiInstr
 from numba import types
 from numba.core import ir as numba_ir
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -33,7 +34,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.runtime.context import NRTContext
-from numba.core.typed_passes import InlineOverloads, NativeLowering
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
 
@@ -41,6 +42,9 @@ _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
 # Expressions with one operand that are written shorter.
 _OF_ONE = "iternext", "pair_first", "pair_second", "getattr"
+_OPERATORS = "unary", "binop", "inplace_binop"
+# Before version 0.48 llvmlite gives attributes of a function to the value that it returns, which LLVM refuses.
+_MARKS_FUNCTIONS = tuple(map(int, llvmlite.__version__.split(".")[:2])) >= (0, 48)
 _DIGEST = hashlib.sha256().digest_size
 # Permission of the group or of others to write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
@@ -127,12 +131,11 @@ class _Short(Compiler):
         unused = {WithLifting, InlineInlinables, InlineOverloads}
         if not any(isinstance(each, CodeType) for each in state.func_id.code.co_consts):
             unused.add(InlineClosureLikes)
+        ours = {NativeLowering: _ShortLowering, NopythonRewrites: _ArrayRewrites}
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [
-                (_ShortLowering if each is NativeLowering else each, text)
-                for each, text in pipeline.passes
-                if each not in unused
+                (ours.get(each, each), text) for each, text in pipeline.passes if each not in unused
             ]
             pipeline.finalize()
         return pipelines
@@ -192,6 +195,10 @@ class _WholeLibrary(_Library):
         for function in module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
+            if function.name.startswith("_ZN7cpython") and _MARKS_FUNCTIONS:
+                # this one only reads Python's arguments
+                for attribute in "noinline", "optnone":
+                    function.add_function_attribute(attribute)
         tuning = create_pipeline_tuning_options(speed_level=self.speed_level)
         tuning.loop_vectorization = True
         builder = create_pass_builder(self.codegen._tm, tuning)  # noqa: SLF001 - Numba has no public way
@@ -310,6 +317,30 @@ class _ShortLower(Lower):
         super().setup_function(fndesc)
         self.builder = _ShortBuilder(self.entry_block)
         self.call_helper = self.call_conv.init_call_helper(self.builder)
+
+    def post_lower(self):
+        """End a function, without structures of which only fields are used."""
+        super().post_lower()
+        instructions = [each for block in self.function.blocks for each in block.instructions]
+        needed = set()
+        asked = [each for each in instructions if not isinstance(each, InsertValue)]
+        while asked:
+            each = asked.pop()
+            parts = (
+                [value for value, _ in each.incomings]
+                if isinstance(each, PhiInstr)
+                else each.operands
+            )
+            for part in parts:
+                if isinstance(part, InsertValue) and part not in needed:
+                    needed.add(part)
+                    asked.append(part)
+        for block in self.function.blocks:
+            block.instructions[:] = [
+                each
+                for each in block.instructions
+                if each in needed or not isinstance(each, InsertValue)
+            ]
 
     def _find_singly_assigned_variable(self):
         """Find the variables that need no memory: set once, and deleted once. Numba finds those of one block.
@@ -559,6 +590,24 @@ class _ShortLowering(NativeLowering):
     @property
     def lowering_class(self):
         return _ShortLower
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _ArrayRewrites(NopythonRewrites):
+    """Numba's pass over operators on arrays, for functions that have any."""
+
+    _name = "mercer_rewrites"
+
+    def run_pass(self, state):
+        """Return whether the function was changed."""
+        operators = [
+            known
+            for each, known in state.calltypes.items()
+            if getattr(each, "op", "") in _OPERATORS
+        ]
+        return any(
+            isinstance(known.return_type, types.Array) for known in operators
+        ) and super().run_pass(state)
 
 
 # --- machine code on disk ---------------------------------------------------------------------------------------------
