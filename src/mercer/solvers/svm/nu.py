@@ -161,7 +161,7 @@ def _place(dual, solution):
     if distance <= 0:
         return solution
     share = 0.5
-    if not (positive_closed and negative_closed):
+    if positive_closed != negative_closed:
         of_positive, of_negative = dual.factors[0]
         open_factor = of_negative if positive_closed else of_positive
         share = max(0.5, open_factor / (of_positive + of_negative))
