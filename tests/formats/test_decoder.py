@@ -212,6 +212,14 @@ def test_shapes_are_a_few_sizes(shape):
         shape_of(shape)
     assert shape_of([2, 0, 5]) == (2, 0, 5)
     assert shape_of([1] * 7 + [2**48 - 1]) == (1,) * 7 + (2**48 - 1,)
+    assert shape_of([2**20, 0]) == (2**20, 0)
+    assert shape_of([0, 2**26]) == (0, 2**26)
+
+
+@pytest.mark.parametrize("shape", [[2**30, 0], [1, 2**30, 0], [2**10, 2**11, 0, 1]], ids=repr)
+def test_rows_without_entries_are_few_as_each_may_take_memory(shape):
+    with pytest.raises(ValueError, match="an array without entries has"):
+        Decoder([]).value({"objects": [shape, []]})
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ from mercer.kernels.shorthand import as_kernel
 
 # Far deeper than any model, and far from Python's recursion limit.
 DEEPEST = 100
+# Rows of an array without entries: they take no bytes of the file, and memory where they are read one by one.
+_EMPTY = 2**20
 SCALARS = {code: np.dtype(code) for code in ("|b1", "|i1", "|u1", "<f4", "<f8")}
 SCALARS |= {code: np.dtype(code) for kind in "iu" for size in "248" if (code := f"<{kind}{size}")}
 # Records that move rows, of which a file may contain partial functions.
@@ -518,6 +520,8 @@ def shape_of(node: list[int]) -> tuple[Any, ...]:
         and all(type(size) is int and 0 <= size < 2**48 for size in node)
     )
     require(valid, f"{shown(node)} is not a shape")
+    rows = math.prod(node[: node.index(0)]) if 0 in node else 0
+    require(rows <= _EMPTY, f"an array without entries has {rows} rows, more than {_EMPTY}")
     return tuple(node)
 
 
