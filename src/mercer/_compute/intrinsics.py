@@ -104,7 +104,6 @@ def empty(numba):
     the memory of new arrays, take a third of the time of a dual of six variables.
     """
     from numba.core import cgutils
-    from numba.np import arrayobj
 
     types = numba.types
 
@@ -123,9 +122,9 @@ def empty(numba):
             for length in reversed(lengths):
                 strides.insert(0, builder.mul(strides[0], length))
             if inside:
-                source = arrayobj.make_array(arena)(context, builder, arguments[2])
+                words, count = _fields(context, builder, arena, arguments[2], "data", "nitems")
                 take = _taker(context, builder.module)
-                found = builder.call(take, [source.data, source.nitems, strides[0]])
+                found = builder.call(take, [words, count, strides[0]])
                 data, memory = (builder.extract_value(found, k) for k in range(2))
                 cgutils.guard_memory_error(context, builder, data)
             else:
@@ -172,17 +171,17 @@ def _taker(context, module):
 def as_square(numba):
     """``as_square(values, m)``: the first m * m of some contiguous values, at least so many, as a matrix (m, m)."""
     from numba.core.imputils import impl_ret_borrowed
-    from numba.np import arrayobj
 
     def as_square(context, values, m):
         kind = values.copy(ndim=2)
 
         def generate(context, builder, signature, arguments):
-            source = arrayobj.make_array(values)(context, builder, arguments[0])
-            strides = [None, builder.mul(source.itemsize, arguments[1]), source.itemsize]
-            value = _array(
-                context, builder, kind, source.data, [arguments[1]] * 2, strides, source.meminfo
+            source, m = arguments
+            item, data, memory = _fields(
+                context, builder, values, source, "itemsize", "data", "meminfo"
             )
+            strides = [None, builder.mul(item, m), item]
+            value = _array(context, builder, kind, data, [m, m], strides, memory)
             return impl_ret_borrowed(context, builder, kind, value)
 
         return kind(values, numba.types.intp), generate
@@ -193,18 +192,34 @@ def as_square(numba):
 def _array(context, builder, kind, data, lengths, strides, memory):
     """Return an array of a type at an address; the strides begin with that of the whole array."""
     from numba.core import cgutils
-    from numba.np import arrayobj
 
-    array = arrayobj.make_array(kind)(context, builder)
-    arrayobj.populate_array(
-        array,
-        data=builder.bitcast(data, array.data.type),
+    item = context.get_data_type(kind.dtype)
+    return structure(
+        context,
+        builder,
+        kind,
+        meminfo=memory,
+        nitems=functools.reduce(builder.mul, lengths),
+        itemsize=strides[-1],
+        data=builder.bitcast(data, item.as_pointer()),
         shape=cgutils.pack_array(builder, lengths),
         strides=cgutils.pack_array(builder, strides[1:]),
-        itemsize=strides[-1],
-        meminfo=memory,
     )
-    return array._getvalue()  # noqa: SLF001 - Numba's name
+
+
+def _fields(context, builder, kind, value, *names):
+    """Return some fields of a value of a type."""
+    place = context.data_model_manager[kind].get_field_position
+    return [builder.extract_value(value, place(name)) for name in names]
+
+
+def structure(context, builder, kind, **contents):
+    """Return the value of a type with some fields, and nothing in the others."""
+    model = context.data_model_manager[kind]
+    value = context.get_constant_null(kind)
+    for name, field in contents.items():
+        value = builder.insert_value(value, field, model.get_field_position(name))
+    return value
 
 
 def address(function, *examples):

@@ -29,6 +29,7 @@ from llvmlite.ir.instructions import InsertValue, PhiInstr
 from numba import types
 from numba.core import ir as numba_ir
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.cgutils import pack_array
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
@@ -37,6 +38,8 @@ from numba.core.runtime.context import NRTContext
 from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
+
+from mercer._compute.intrinsics import structure
 
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
@@ -558,27 +561,23 @@ class _ShortLower(Lower):
             self._field(array, source, "strides", array.ndim - found.ndim + k)
             for k in range(found.ndim)
         ]
-        fields = {
+        kept = {
             name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")
         }
-        fields["nitems"] = functools.reduce(builder.mul, lengths)
-        fields["data"] = pointer
-        view = ir.Constant(self.context.get_value_type(found), ir.Undefined)
-        model = self._model(found)
-        for name, field in fields.items():
-            view = builder.insert_value(view, field, model.get_field_position(name))
-        for name, numbers in (("shape", lengths), ("strides", strides)):
-            for k, number in enumerate(numbers):
-                view = builder.insert_value(view, number, [model.get_field_position(name), k])
-        return view
-
-    def _field(self, array, source, name, *place):
-        return self.builder.extract_value(
-            source, [self._model(array).get_field_position(name), *place]
+        return structure(
+            self.context,
+            builder,
+            found,
+            nitems=functools.reduce(builder.mul, lengths),
+            data=pointer,
+            shape=pack_array(builder, lengths),
+            strides=pack_array(builder, strides),
+            **kept,
         )
 
-    def _model(self, array):
-        return self.context.data_model_manager[array]
+    def _field(self, array, source, name, *place):
+        model = self.context.data_model_manager[array]
+        return self.builder.extract_value(source, [model.get_field_position(name), *place])
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
