@@ -205,3 +205,14 @@ def test_errors_of_mapped_points_name_the_map():
     assert caught.value.__notes__ == ["The points are images by A of Mapped."]
     with pytest.raises(TypeError, match="images of points by A must be a list or an array"):
         mc.Mapped(G, len)(X)
+
+
+def test_lines_for_arrays_of_another_shape_name_a_variable():
+    with pytest.raises(
+        ValueError, match=r"^Z must .*, Z\.reshape\(-1, 1\), .* Z\.reshape\(len\(Z\), -1\)"
+    ):
+        G(X, X[0])
+    with pytest.raises(
+        ValueError, match=r"^images of points by A must .*, X\.reshape\(-1, 1\), or"
+    ):
+        mc.Mapped(G, np.ravel)(X)

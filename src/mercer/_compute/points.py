@@ -184,11 +184,13 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
     elif _becomes_array(X):
         X = np.asarray(X)
     if len(X.shape) != 2:
+        # some names are words, not variables
+        x = name if name.isidentifier() else "X"
         # the last words are those that scikit-learn's checks look for
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            f"pass one feature as a column, {name}.reshape(-1, 1), or one point as a row, {name}.reshape(1, -1); "
-            "X.reshape(len(X), -1) makes a row of each point, and X comes before y: Reshape your data."
+            f"pass one feature as a column, {x}.reshape(-1, 1), or one point as a row, {x}.reshape(1, -1); "
+            f"{x}.reshape(len({x}), -1) makes a row of each point, and X comes before y: Reshape your data."
         )
     if 0 in tuple(X.shape):
         raise ValueError(
