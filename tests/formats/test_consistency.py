@@ -140,6 +140,18 @@ def test_signs_of_mistakes_are_floats_and_their_rows_and_times_integers():
             require_consistent(model)
 
 
+@pytest.mark.parametrize(
+    ("coef", "complaint"),
+    [(np.zeros((0, 2**40)), "m of 'q m' is 1"), (np.full((1, 1), np.inf), "not finite")],
+    ids=["wide", "infinite"],
+)
+def test_free_coefficients_have_a_finite_column_for_each_target(coef, complaint):
+    model = mc.KernelRidge(0.1, kernel=make.K, free="constant").fit(make.X, make.TARGET)
+    model.__dict__["free_coef_"] = coef
+    with pytest.raises(ValueError, match=complaint):
+        require_consistent(model)
+
+
 def test_a_precomputed_matrix_holds_finite_floats(tmp_path):
     kernel = mc.Precomputed(np.eye(2))
     object.__setattr__(kernel, "matrix", np.full((2, 2), np.nan))

@@ -41,6 +41,7 @@ _SHAPES = {
     "eigenvectors_": "N m",
     "expansion_": "n m",
     "feature_names_in_": "d",
+    "free_coef_": "q m",
     "held_out_residuals_": "r m",
     "intercept_": "m",
     "margin_": "m",
@@ -90,7 +91,7 @@ _NUMBERS = (
     "radius_",
     "trace_error_",
 )
-_ARRAYS = "explained_variance_ratio_", "free_coef_", "held_out_values_", "mistake_bound_"
+_ARRAYS = "explained_variance_ratio_", "held_out_values_", "mistake_bound_"
 _KINDS: dict[str, Any] = {
     "certificate_": Certificate,
     "coordinates_": Coordinates,
