@@ -301,7 +301,7 @@ def _without_ridge(M, Y, ridge, name, scale):
         return solved
     warn_if_hidden(len(M) * epsilon(M) * float(squares.sum()), squares, spread, name)
     solved = _minimum_norm(M, Y, ridge, name, unequal)
-    warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
+    warn_if_ignored(ridge, squares, spread, relative(Y - solved.fitted, Y), name)
     return solved
 
 
@@ -372,7 +372,7 @@ def _iterative(budget, inner, Y, ridge, name, random_state):
 
 def _certify(error, Y, tol, route):
     """Return the size of an error relative to the targets, and warn if it exceeds the tolerance."""
-    residual = _relative(error, Y)
+    residual = relative(error, Y)
     _logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
@@ -389,6 +389,13 @@ def powers_of_two(Y: Array) -> Array:
     return np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
 
 
-def _relative(error, Y):
-    unit = powers_of_two(np.reshape(Y, (-1, 1)))
-    return float(np.linalg.norm(error / unit) / max(np.linalg.norm(Y / unit), TINY))
+def relative(error: Array, Y: Array) -> float:
+    """Return |error| / |Y| of all entries together."""
+    return float(relative_columns(error.reshape(-1, 1), Y.reshape(-1, 1))[0])
+
+
+def relative_columns(error: Array, Y: Array) -> Array:
+    """Return |error| / |Y| of each column (p,)."""
+    # squares of large numbers overflow, those of small ones are 0
+    unit = powers_of_two(Y)
+    return np.linalg.norm(error / unit, axis=0) / np.linalg.norm(Y / unit, axis=0).clip(TINY)

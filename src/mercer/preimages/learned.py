@@ -9,7 +9,6 @@ import scipy.linalg
 
 from mercer._common import (
     EPS,
-    TINY,
     Array,
     as_float64,
     check_integer,
@@ -24,7 +23,7 @@ from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Matern
-from mercer.least_squares import lstsq
+from mercer.least_squares import lstsq, relative
 from mercer.preimages.base import Found
 
 _logger = logging.getLogger(__name__)
@@ -228,7 +227,7 @@ def _nystroem(kernel, Z, X, Y, ridge):
         right += K.T @ Y[rows]
     np.fill_diagonal(normal, normal.diagonal() + 10 * EPS * np.trace(normal))
     coef = scipy.linalg.cho_solve(scipy.linalg.cho_factor(normal), right)
-    residual = np.linalg.norm(normal @ coef - right) / max(np.linalg.norm(right), TINY)
+    residual = relative(normal @ coef - right, right)
     _logger.info(
         "learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual
     )

@@ -27,7 +27,7 @@ from mercer._compute.points import widened
 from mercer._compute.routes import Route, Size
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.least_squares import MatrixName, is_rounding, solve
+from mercer.least_squares import MatrixName, is_rounding, relative, relative_columns, solve
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import (
     INACCURATE,
@@ -104,7 +104,7 @@ def discriminants(
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
     between = 1 - within
     _warn_separated(within[0], EPS if mu else noise, mu)
-    lost = np.linalg.norm(outside) / np.linalg.norm(targets) if mu else 0.0
+    lost = relative(outside, targets) if mu else 0.0
     _warn_rounded(max(noise / between[0], lost), mu)
     V = V * np.sqrt(total / (within * between))
     means = contrasts @ (V * between)
@@ -157,7 +157,7 @@ def restricted(
     means = (centres - centre) @ B
     sign = np.where(means[-1] < 0, -1, 1)
     given = (S @ B) * eigenvalues
-    residual = float(np.linalg.norm(A @ (A.T @ B) - given) / np.linalg.norm(given))
+    residual = relative(A @ (A.T @ B) - given, given)
     dtype = InnerProducts(phi).dtype
     expansion = Expansion(Q.kernel, Q.points, (Q.coef @ (sign * B)).astype(dtype))
     outside = float(np.clip(1 - spanned / (weights @ norms), 0.0, 1.0))
@@ -218,7 +218,7 @@ def residuals(
         errors = rows @ errors
         given = rows @ given
         ridge = mu * psi(psi.points)
-    system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(TINY)
+    system = relative_columns(errors + ridge, given)
     centres = np.sqrt(
         np.sum(sizes * (own - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(TINY)
     )

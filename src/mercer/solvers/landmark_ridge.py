@@ -23,7 +23,7 @@ from mercer._compute.routes import Work
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
 from mercer.kernels.base import matched
-from mercer.least_squares import powers_of_two
+from mercer.least_squares import powers_of_two, relative_columns
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
 from mercer.linalg.lapack import factorise
@@ -79,10 +79,7 @@ def solve(
     precondition = preconditioner(onto, blocks.take(rows), own, total, alpha)
     system = _System(onto, blocks, Y, alpha, weights)
     B, steps = cg.solve(system, right, precondition, tol=_TOL / 2, max_iter=_STEPS)
-    error = np.linalg.norm(right - system @ B, axis=0) / np.maximum(
-        np.linalg.norm(right, axis=0), 1e-300
-    )
-    residual = float(error.max())
+    residual = float(relative_columns(right - system @ B, right).max())
     _logger.info(
         "ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual
     )

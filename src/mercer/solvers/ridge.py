@@ -44,6 +44,8 @@ from mercer.least_squares import (
     Solved,
     is_rounding,
     powers_of_two,
+    relative,
+    relative_columns,
     warn_if_hidden,
     warn_if_ignored,
 )
@@ -114,10 +116,7 @@ def bordered_residuals(
     B = np.divide(psi.coef, root, out=np.zeros(psi.coef.shape), where=root > 0)
     upper = root * (rest - psi(psi.points)) - alpha * B
     lower = alpha * (scipy.linalg.orth(root * free).T @ B)
-    unit = powers_of_two(root * Y)
-    return np.linalg.norm(np.vstack([upper, lower]) / unit, axis=0) / np.linalg.norm(
-        root * Y / unit, axis=0
-    ).clip(TINY)
+    return relative_columns(np.vstack([upper, lower]), root * Y)
 
 
 def routes(size: Size, alpha: float | Array, chosen: tuple[int, str] | None) -> list[Route]:
@@ -219,9 +218,7 @@ def _direct(Q, sums, alpha):
     values = pairs.values[kept]
     V = pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
-    residual = float(
-        np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300)
-    )
+    residual = relative(N @ A + alpha * A - V @ (V.T @ right), right)
     _logger.info(
         "ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual
     )
@@ -479,10 +476,7 @@ def normal_residuals(
     onto = Gram(psi.kernel, psi.points, points)
     given = onto @ (w * Y)
     found = onto @ (w * psi(points)) + alpha * psi(psi.points)
-    # squares of large numbers overflow
-    unit = powers_of_two(given)
-    norms = np.linalg.norm(given / unit, axis=0)
-    return np.linalg.norm((given - found) / unit, axis=0) / np.where(norms > 0, norms, 1.0)
+    return relative_columns(given - found, given)
 
 
 def check_alphas(alpha: float | ArrayLike) -> None:
