@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import is_classifier
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, check_weights, shown
@@ -23,6 +22,7 @@ from mercer.capacity._model import (
 from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
+from mercer.linalg import lapack
 from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
 from mercer.solvers.svm.pairs import decide
@@ -523,7 +523,13 @@ def _to_margin(model, free, bound, affine, memory):
         offset = float(means.mean()) + shift
     # linearly dependent vectors have span 0
     jitter = RIDGE * max(float(np.mean(K.diagonal())), 1e-100)
-    inverse, jitter = _inverse(K, jitter)
+    inverse = K.T
+    jitter = lapack.factorise_shifted(inverse, jitter * 100.0 ** np.arange(8))
+    if jitter is None:
+        raise ValueError(
+            "the kernel is indefinite on the support vectors; spans need a positive semidefinite kernel."
+        )
+    lapack.invert_factored(inverse)
     u = inverse.sum(axis=1)
     total = float(u.sum())
     diagonal = inverse.diagonal().copy()
@@ -544,19 +550,6 @@ def _to_margin(model, free, bound, affine, memory):
         left = squares - np.einsum("ij,ij->j", columns, inverse @ columns)
         others[rows] = left + (1 - u @ columns) ** 2 / total if affine else left
     return np.maximum(own, 0), np.maximum(others, 0)
-
-
-def _inverse(K, jitter):
-    """Return the inverse of K + jitter I, and the jitter, which grows while the matrix is not positive definite."""
-    for _ in range(8):
-        L, failed = scipy.linalg.lapack.dpotrf(K + jitter * np.eye(len(K)), lower=1)
-        if not failed:
-            half = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
-            return half.T @ half, jitter
-        jitter *= 100
-    raise ValueError(
-        "the kernel is indefinite on the support vectors; spans need a positive semidefinite kernel."
-    )
 
 
 def _nearest_opponent(model, p):
