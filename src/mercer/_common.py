@@ -111,6 +111,17 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name} = {shown(value)} must be above 0.")
 
 
+def check_squared(name: str, value: float) -> float:
+    """Return a number above 0, whose square is one too, as a float, or raise."""
+    check_positive(name, value)
+    value = float(value)
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise ValueError(
+            f"{name} = {shown(value)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."
+        )
+    return value
+
+
 def check_nonnegative(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite number, at least 0."""
     check_number(name, value)

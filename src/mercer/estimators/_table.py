@@ -20,6 +20,7 @@ from mercer.estimators._model import Model, attribute, estimator_mixin, on_devic
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
 from mercer.learning import members
 from mercer.learning.members import Fitted, Rows
+from mercer.learning.tuning import distinct
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import InnerProducts
 from mercer.solvers import ridge
@@ -182,7 +183,6 @@ def _distinct(raw, Y, weights, rng):
 
     A row that is left out is then known from no other row.
     """
-    rows, inverse = np.unique(np.column_stack([*raw, Y]), axis=0, return_inverse=True)
-    sums = np.bincount(inverse.ravel(), weights)
-    order = rng.permutation(len(rows))
-    return rows[order, : len(raw)].T, rows[order, len(raw) :], sums[order]
+    X, Y, sums = distinct(np.column_stack(raw), Y, weights)
+    order = rng.permutation(len(X))
+    return X[order].T, Y[order], sums[order]

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
-    LARGEST,
     ArrayLike,
     MaybeNone,
     Memory,
@@ -15,7 +14,7 @@ from mercer._common import (
     check_choice,
     check_fraction,
     check_integer,
-    check_positive,
+    check_squared,
     shown,
     warn,
 )
@@ -208,12 +207,7 @@ def combination(
     array([1., 0.])
     """
     check_choice("method", method, METHODS)
-    check_positive("C", C)
-    C = float(C)
-    if not 1 / LARGEST <= C <= LARGEST:
-        raise ValueError(
-            f"C = {shown(C)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."
-        )
+    C = check_squared("C", C)
     check_fraction("tol", tol)
     check_integer("max_iter", max_iter)
     parse_memory(memory)

@@ -183,7 +183,7 @@ def tune_ridge(
     least = np.log(max(1e-6, _ROUNDINGS * np.finfo(X.dtype).eps))
     X = X.astype(np.float64)
     refuse_large("X", X)
-    X, Y, w = _distinct(X, as_float64(Y), weights)
+    X, Y, w = distinct(X, as_float64(Y), weights)
     size = Size(len(X), parse_memory(memory))
     required([tuning_route(size, method)], size, "")
     size = float(np.mean(kernel.diag(X)))
@@ -346,7 +346,7 @@ def _curvature(objective, logs, bounds, points, least):
     return (axes * np.maximum(np.abs(values), least)) @ axes.T
 
 
-def _distinct(X, Y, weights):
+def distinct(X: Array, Y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
     """Return the different observations and their weights: repetitions, which say nothing of the noise, add up."""
     rows, inverse = np.unique(np.hstack([X, Y]), axis=0, return_inverse=True)
     w = np.bincount(inverse.ravel(), weights, minlength=len(rows)).astype(np.float64)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import LARGEST, check_positive, shown
+from mercer._common import check_squared, shown
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, Rescaled
 from mercer.kernels.base import Kernel
@@ -53,12 +53,7 @@ def magnify(model: Any, width: float) -> Kernel:
     >>> bool(near > 100 * far)
     True
     """
-    check_positive("width", width)
-    width = float(width)
-    if not 1 / LARGEST <= width <= LARGEST:
-        raise ValueError(
-            f"width = {shown(width)} must be from {1 / LARGEST} to {LARGEST:.0e}, so that it has a square."
-        )
+    width = check_squared("width", width)
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
         raise TypeError(
