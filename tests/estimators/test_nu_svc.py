@@ -247,6 +247,20 @@ def test_separated_classes_are_certified_though_float32_rounds_their_coefficient
     assert found.gap <= 1e-3 * found.primal
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_negative_eigenvalue_that_rounding_makes_is_no_loss_of_separated_classes(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((12, 2)), np.resize([0, 1], 12)
+    X[y == 1, 0] += 4
+    # of rank 2: ten eigenvalues are roundings of 0
+    K = (X @ X.T).astype(np.float32)
+    model = mc.NuSVC(0.1, kernel="precomputed").fit(K, y)
+    for found in (model.certificate_, mc.certify(model, K, y)):
+        assert found.kkt <= model.tol
+        assert found.gap <= 1e-3 * found.primal
+
+
 def test_the_violations_of_both_classes_together_are_within_the_tolerance(global_random_seed):
     # features of 50 dimensions are unrelated: free coefficients are nearly equal, and no step changes many of them
     rng = np.random.default_rng(global_random_seed)

@@ -138,14 +138,16 @@ class NuSVC(SupportVectorClassifier):
         found = []
         for k, dual in enumerate(duals):
             own = slice(duals.stops[k], duals.stops[k + 1])
-            bias = float(self.intercept_[k])
-            part = certificate(dual, coef[own], gradient[own], bias, rounding, shift)
-            found.append(_of_nu(rows, dual, coef[own], part, rounding))
+            solution = dual, coef[own], gradient[own], float(self.intercept_[k]), rounding
+            # what a negative eigenvalue may hide is no loss
+            apart = _apart(rows, dual, coef[own], certificate(*solution), rounding)
+            part = certificate(*solution, shift)
+            found.append(replace(part, dual=-np.inf, kkt=part.kkt + apart) if apart else part)
         return total(found)
 
 
-def _of_nu(rows, dual, coef, found, rounding):
-    """Return the certificate of coefficients in units of a margin; those of another sum are not feasible."""
+def _apart(rows, dual, coef, found, rounding):
+    """Return the relative error of the sum of coefficients in units of a margin, 0 for a sum that solves for ``nu``."""
     size = np.abs(coef)
     unit = dual.upper - dual.lower
     C = float((size / unit).max())
@@ -156,12 +158,12 @@ def _of_nu(rows, dual, coef, found, rounding):
     allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
     apart = abs(kept / total - 1)
     if apart <= _LARGER:
-        return found
+        return 0.0
     without_loss = 2 * found.primal - size.sum() <= allowed
     # a larger sum is right without coefficients at their bounds, and where no margin exists
     if kept > total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
-        return found
-    return replace(found, dual=-np.inf, kkt=found.kkt + apart)
+        return 0.0
+    return apart
 
 
 def _warn_touching(duals, solutions, bounds):
