@@ -47,6 +47,8 @@ def test_kernels_on_rows_need_no_points(name):
         mc.Mapped(mc.Gaussian(1.0), np.array([-1, -5])),
         mc.Mapped(mc.Linear(), np.arange(1.0, 6.0)) * mc.Cauchy(0.5) + 1.0,
         mc.Mapped(mc.Linear(), np.ones((1, 2))),
+        # images of 32 x 32 pixels in three colours
+        mc.Mapped(mc.Linear(), np.full((1, 3072), 0.01)),
     ],
     ids=repr,
 )
