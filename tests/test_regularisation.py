@@ -364,8 +364,9 @@ def test_bad_input_is_named():
         spectral_density("rbf", np.zeros((1, 2)))
     with pytest.raises(ValueError, match="rank 1"):
         spectral_density(mc.Mapped(mc.Gaussian(1.0), np.array([[1.0, 0.0]])), np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="3 columns, but the points have 2"):
-        transform(block(mc.Gaussian(1.0), 2), np.zeros((1, 3)))
+    for kernel in (mc.Gaussian(1.0), mc.Mapped(mc.Gaussian(1.0), np.ones(2))):
+        with pytest.raises(ValueError, match="3 columns, but the points have 2"):
+            transform(block(kernel, 2), np.zeros((1, 3)))
     with pytest.raises(ValueError, match="larger spacing"):
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.1)
     with pytest.raises(ValueError, match="spacing"):

@@ -450,14 +450,16 @@ def _terms(psi, frequencies):
     """Return the rows of an expansion (n, d) and frequencies (q, d), in float64, and logarithms of densities (q,)."""
     require_expansion("psi", psi)
     frequencies = _frequencies(psi.kernel, frequencies)
-    density = _log_density(psi.kernel, frequencies)
-    points = as_rows(psi.points, "points", np.float64)
-    d = points.shape[1]
-    if frequencies.shape[1] != d:
-        raise ValueError(
-            f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features."
-        )
-    return points, frequencies, density
+    points = psi.points
+    # the densities of other kernels are not known
+    if psi.kernel.tags.points == "rows":
+        points = as_rows(points, "points", np.float64)
+        d = points.shape[1]
+        if frequencies.shape[1] != d:
+            raise ValueError(
+                f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features."
+            )
+    return points, frequencies, _log_density(psi.kernel, frequencies)
 
 
 def _spectrum(points, coef, frequencies):
