@@ -25,7 +25,7 @@ from mercer.gram import Gram
 from mercer.linalg import lapack
 from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
-from mercer.solvers.svm.pairs import decide
+from mercer.solvers.svm.pairs import decided
 
 
 def xi_alpha(model: Model) -> Bound:
@@ -449,9 +449,7 @@ def leave_one_out_predictions(
         outputs[model.rows, j] = leave_one_out_outputs(model, memory=memory)
     if not is_classifier(fitted):
         return outputs[:, 0]
-    return fitted.classes_[
-        decide(outputs, len(fitted.classes_), fitted.multi_class, fitted.break_ties)
-    ]
+    return fitted.classes_[decided(fitted, outputs)]
 
 
 def span_rule(

@@ -12,7 +12,7 @@ from sklearn.base import is_outlier_detector, is_regressor
 
 from mercer._common import TINY, Array, as_float64, shown
 from mercer.compression import families
-from mercer.compression.data import Data, answers, decided
+from mercer.compression.data import Data, answers
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.vectors import Vectors
 from mercer.estimators._base import KernelEstimator
@@ -22,6 +22,7 @@ from mercer.reduction.subset import eliminate, independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST
 from mercer.solvers.few_vectors.trials import Choice, Model, Trials, starts
+from mercer.solvers.svm.pairs import decided
 
 # Folds of which one at a time is held out, and rows held out that are enough.
 _FOLDS = 3

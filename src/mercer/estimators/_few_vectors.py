@@ -105,7 +105,7 @@ def _answers(model):
         values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(
             np.float64
         )
-        return values, table[pairs.decide(values, len(table), model.multi_class, model.break_ties)]
+        return values, table[pairs.decided(model, values)]
 
     return answers
 
@@ -149,7 +149,7 @@ def _accuracies(model, X, codes, weights, seed):
         for name, fit in _FITS.items():
             kernel, found = fit(part, X[~out], codes[~out], rest, seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
-            answer = pairs.decide(values, len(part.classes_), model.multi_class, model.break_ties)
+            answer = pairs.decided(part, values)
             right[name] += float(weights[out] @ (answer == codes[out]))
         held = held + int(out.sum())
         total = total + float(weights[out].sum())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -208,6 +209,11 @@ def class_values(values: Array, n_classes: int) -> Array:
     """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
     sums = _signed_sums(values.astype(np.float64, copy=False), n_classes)
     return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
+
+
+def decided(model: Any, values: Array) -> Array:
+    """Return the indices of the classes that decision values of a fitted classifier, or signs, are for."""
+    return decide(values, len(model.classes_), model.multi_class, model.break_ties)
 
 
 def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = False) -> Array:
