@@ -53,7 +53,7 @@ class Data:
         own, signs = (
             None if each is None else np.tile(each, (copies, 1)) for each in (self.own, self.signs)
         )
-        scale = None
+        scale = 1.0
         if signs is None:
             deviations = (
                 np.full(F.shape[1], F.std()) if hasattr(model, "transform") else F.std(axis=0)
@@ -93,12 +93,7 @@ def answers(model: KernelEstimator, X: PointsLike) -> tuple[Array, Array | None]
     """Return the outputs of a model on rows, and the signs (n, m) of the classes that it predicts or None."""
     outputs = with_intercept(model.expansion_(X), model.intercept_)
     table = families.class_signs(model)
-    return outputs, None if table is None else table[decided(model, outputs)]
-
-
-def decided(model: KernelEstimator, outputs: Array) -> Array:
-    """Return the places of the classes that outputs of a classifier, or signs, are for."""
-    return pairs.decide(outputs, len(model.classes_), model.multi_class, model.break_ties)
+    return outputs, None if table is None else table[pairs.decided(model, outputs)]
 
 
 def _rows(model, X):

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from mercer._common import TINY, Array, as_float64, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, moved
+from mercer._compute.points import sum_squares
 from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
@@ -278,7 +279,7 @@ def _shares(errors, truth):
 
 
 def _squares(values):
-    return np.sum(np.square(values.reshape(len(values), -1), dtype=np.float64), axis=1)
+    return sum_squares(values.reshape(len(values), -1))
 
 
 def _variance(values):

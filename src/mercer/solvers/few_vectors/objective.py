@@ -49,8 +49,8 @@ class Rows:
     """Rows X (n, d) with the outputs F (n, m) of a model, and the signs of binary classifiers there: 1, -1 or 0.
 
     ``own`` (n, m) are the signs of the classes that the model predicts, ``labels`` (n, m) those of the true ones; None
-    without them. Rows have ``weights`` (n,), outputs the units ``scale`` (m,), 1 for None. They are ``copies`` stacked
-    copies of the same rows.
+    without them. Rows have ``weights`` (n,), 1 for None, outputs the units ``scale``, one or (m,). They are ``copies``
+    stacked copies of the same rows.
     """
 
     X: Any
@@ -58,14 +58,12 @@ class Rows:
     own: Array | None = None
     labels: Array | None = None
     weights: Any = None
-    scale: Any = None
+    scale: Any = 1.0
     copies: int = 1
 
     def __post_init__(self) -> None:
-        n, m = self.outputs.shape
-        for name, size in (("weights", n), ("scale", m)):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.ones(size))
+        if self.weights is None:
+            object.__setattr__(self, "weights", np.ones(len(self.outputs)))
 
     def signs(self, labelled: bool) -> Array | None:
         """Return the signs of the labels, or those of the model."""
