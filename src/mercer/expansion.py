@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import array_api_compat
 import numpy as np
-from sklearn.utils import gen_batches
 
 from mercer._common import (
     Array,
@@ -21,6 +20,7 @@ from mercer._common import (
 )
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import Place, in_main_memory, moved, place_of, refuse_mixed
+from mercer._compute.memory import cut
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import (
     Points,
@@ -530,7 +530,7 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
             )
         if psi.coef is None and chi.coef is None:
             # from diagonal blocks, without n^2 values
-            parts = (np.arange(len(psi))[rows] for rows in gen_batches(len(psi), 256))
+            parts = (np.arange(len(psi))[rows] for rows in cut(len(psi), 256))
             blocks = (sqdist(psi[:, rows], chi[:, rows]) for rows in parts)
             return join_points([xp.linalg.diagonal(block) for block in blocks])
         return (psi - chi).norms() ** 2

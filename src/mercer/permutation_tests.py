@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils import gen_batches
 
 from mercer._common import (
     TINY,
@@ -23,7 +22,7 @@ from mercer._common import (
 from mercer._compute.compile import compiled
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import cut, parse_memory
 from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, count_points, join_points, owned, take_points
 from mercer._compute.readable import refuse_container
@@ -186,7 +185,7 @@ def mmd_test(
     else:
         weights, squares = _of_groups(kernels, pooled, m, memory, rng)
     values = np.empty((len(kernels), 1 + n_permutations))
-    for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
+    for drawn in cut(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
         # the first column of all is the given assignment
         W = np.stack(
             [rng.permutation(weights) if b else weights for b in range(drawn.start, drawn.stop)],
@@ -285,7 +284,7 @@ def hsic_test(
     x = variable(kernels_x, X)
     y = variable(kernels_y, Y)
     values = np.empty((1 + n_permutations, len(kernels_x), len(kernels_y)))
-    for drawn in gen_batches(1 + n_permutations, max(1, _WEIGHTS // n)):
+    for drawn in cut(1 + n_permutations, max(1, _WEIGHTS // n)):
         # the first pairing of all is the given one
         orders = [rng.permutation(n) if b else np.arange(n) for b in range(drawn.start, drawn.stop)]
         run_tasks(partial(_compare, x, y, orders, values[drawn]), len(orders))
@@ -364,7 +363,7 @@ def _of_groups(kernels, pooled, m, memory, rng):
     order, rest = map(np.concatenate, zip(*cuts, strict=True))
     shares = np.where(rest < m, 1 / m, -1 / n)
     rank = parse_memory(memory) // (16 * len(kernels) * sum(whole))
-    parts = [order[part] for part in gen_batches(len(order), size * max(1, ROWS // size))]
+    parts = [order[part] for part in cut(len(order), size * max(1, ROWS // size))]
 
     def of(kernel):
         coordinates = _on_landmarks(kernel, pooled, rank, rng)
@@ -421,7 +420,7 @@ class _Coordinates:
 
     def compare(self, other, order, found):
         """Write n^2 times the criterion with the kernels of another variable, whose pairs have an order."""
-        parts = gen_batches(len(order), ROWS)
+        parts = cut(len(order), ROWS)
         covariance = sum(self.values[part].T @ other.values[order[part]] for part in parts)
         rows = np.add.reduceat(covariance**2, self.starts, axis=0)
         found[:] = np.add.reduceat(rows, other.starts, axis=1)

@@ -11,10 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import gen_batches
 
 from mercer._common import as_float64
 from mercer._compute import array, pick_backend
+from mercer._compute.memory import cut
 from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.tile import Tile
@@ -220,7 +220,7 @@ def _backends(kernel, X):
     for backend in (selected, array):
         found = backend.matmul(kernel, points, points, V)
         yield f"matmul of {backend.__name__} = K @ V", found, product
-    tiles = [Tile(points.take(rows), points, rows.start) for rows in gen_batches(n, 3)]
+    tiles = [Tile(points.take(rows), points, rows.start) for rows in cut(n, 3)]
     found = np.concatenate([kernel.evaluate(tile) for tile in tiles])
     yield "tiles of 3 rows = one tile", found, reference
     found = Gram(kernel, X)[[1, 0], 2:5]

@@ -22,8 +22,8 @@ ONTO = mc.features(K, X[:60])
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("alpha", [1.0, 1e-3])
 @pytest.mark.parametrize("blocks", [InMemory, DiskBlocks])
-def test_steps_end_at_the_direct_solution(blocks, alpha, weights, limits):
-    limits(landmark_values=60 * 37)
+def test_steps_end_at_the_direct_solution(blocks, alpha, weights, limits, costs):
+    costs(BLOCK=60 * 37)
     limits(landmark_points=170)
     limits(disk_rows=250)
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
@@ -128,8 +128,8 @@ def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha, listen
     assert sum(steps) <= 12
 
 
-def test_callbacks_hear_the_preconditioner_tile_by_tile(listening, limits):
-    limits(landmark_values=60 * 37)
+def test_callbacks_hear_the_preconditioner_tile_by_tile(listening, costs):
+    costs(BLOCK=60 * 37)
     heard = []
     with listening(
         lambda stage, **numbers: heard.append(numbers) if stage == "preconditioner" else None

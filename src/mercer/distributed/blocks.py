@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, notify, shown
+from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
 from mercer._compute.readable import is_dask, refuse_unreadable
 
@@ -77,7 +78,7 @@ class DiskBlocks:
         size = max(_ROWS, _BLOCK // max(1, 8 * d))
         chunk = (getattr(self.rows, "chunks", None) or (1,))[0]
         size = -(-size // chunk) * chunk
-        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        return cut(n, size)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from mercer._common import (
     check_weights,
     shown,
 )
-from mercer._compute.costs import BLOCK
+from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
@@ -202,18 +202,13 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
         X = self._new_points(X)
-        c = len(self.classes_)
-        n = count_points(X)
-        step = max(1, BLOCK // (c * c))
-        if n <= step:
+        parts = blocks(count_points(X), len(self.classes_) ** 2)
+        if len(parts) == 1:
             return function(self._values(X))
-        parts = (take_points(X, slice(start, start + step)) for start in range(0, n, step))
-        return np.concatenate([function(self._values(part)) for part in parts])
+        return np.concatenate([function(self._values(take_points(X, rows))) for rows in parts])
 
     def _classes_of(self, values):
-        return self.classes_[
-            pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)
-        ]
+        return self.classes_[pairs.decided(self, values)]
 
     def _shaped(self, values):
         c = len(self.classes_)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, notify, warn
+from mercer._compute import memory
 from mercer._compute.costs import BLOCK
 from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
@@ -109,7 +109,7 @@ class _System:
 
     def __matmul__(self, B: Array) -> Array:
         found = self._blocks.total(_product, (self._onto, B), *self._columns)
-        for rows in _tiles(self._onto, len(self._onto)):
+        for rows in memory.blocks(len(self._onto), len(self._onto)):
             found[rows] += self._alpha * (_values(self._exact, self._exact.points, rows) @ B)
         return found
 
@@ -130,7 +130,7 @@ def _product(shared, points, Y, weights=None):
 def _transposed(onto, points, columns, width, right):
     """Return K_zx R (m, width), some points at a time, with rows ``right(K, *columns)`` of R from those of K_xz."""
     found = np.zeros((len(onto), width))
-    for part in gen_batches(count_points(points), _POINTS):
+    for part in memory.cut(count_points(points), _POINTS):
         X = onto.kernel.admit(take_points(points, part), "X")
         X, Z = matched(onto.kernel, X, onto.prepared)
         own = [column[part] for column in columns]
@@ -142,10 +142,6 @@ def _transposed(onto, points, columns, width, right):
 
 def _columns(Y, weights):
     return Y.reshape(len(Y), -1), np.ones((len(Y), 1)) if weights is None else weights[:, None]
-
-
-def _tiles(onto, n):
-    return gen_batches(n, max(1, BLOCK // len(onto)))
 
 
 def _values(onto, points, rows):
@@ -166,12 +162,12 @@ def preconditioner(
     w = np.ones(count_points(sample)) if weights is None or not weights.any() else weights
     scale = total / w.sum()
     F = np.zeros((m, m), order="F")
-    for rows in _tiles(onto, len(w)):
+    for rows in memory.blocks(len(w), m):
         F = plus_square(F, np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows))
         # minutes for many landmarks
         notify("preconditioner", done=rows.stop, most=len(w))
     exact = in_float64(onto)
-    for rows in _tiles(onto, m):
+    for rows in memory.blocks(m, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
     # jitter does not change the solution
     np.fill_diagonal(F, F.diagonal() + m * EPS * float(F.diagonal().mean()))

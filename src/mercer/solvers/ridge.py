@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from sklearn.utils import gen_batches
 
 from mercer import landmarks, least_squares
 from mercer._common import (
@@ -29,7 +28,7 @@ from mercer._common import (
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.memory import cut, parse_memory, require_memory
 from mercer._compute.normal import Totals, weighted_sums
 from mercer._compute.points import count_points, owned, take_points
 from mercer._compute.routes import Route, Size, beyond_tiles
@@ -372,7 +371,7 @@ def known(R: Expansion, X: PointsLike, free: Border | None) -> tuple[Array, Arra
 def variance(R: Expansion, X: PointsLike, free: Border | None = None) -> Array:
     """Return the posterior variance of points (n,), at least 0; without free terms k(x, x) - |R(x)|^2."""
     found = []
-    for rows in gen_batches(count_points(X), ROWS):
+    for rows in cut(count_points(X), ROWS):
         F, prior, _ = known(R, take_points(X, rows), free)
         found.append(prior - np.sum(F**2, axis=1))
     return np.concatenate(found).clip(0)
