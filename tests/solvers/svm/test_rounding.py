@@ -157,3 +157,19 @@ def test_several_classifiers_over_shared_points_meet_the_tolerance_each(
     y = np.argmax(X + 0.5 * rng.normal(size=X.shape), axis=1)
     model = mc.SVC(10.0, kernel=mc.Gaussian(2.0), multi_class=multi_class).fit(X, y)
     assert mc.certify(model, X, y).kkt <= 1.05 * TOL
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e8])
+@pytest.mark.parametrize("estimator", [mc.SVC, mc.SVR], ids=lambda each: each.__name__)
+def test_close_pairs_of_points_far_from_each_other_are_solved_with_their_kernel_values(
+    estimator, scale, global_random_seed
+):
+    # rounding of squared norms is larger than the squared distance of a pair
+    rng = np.random.default_rng(global_random_seed)
+    X = scale * rng.standard_normal((30, 2))
+    X = np.vstack([X, X + 0.1])
+    y = X[:, 0] > 0
+    model = estimator(kernel=mc.Gaussian(0.5)).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.kkt <= model.tol
+    assert model.certificate_.primal == pytest.approx(found.primal, rel=1e-6)

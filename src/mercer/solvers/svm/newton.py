@@ -390,7 +390,8 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     chosen = order[:near]
     M = empty((near, -(-count // LANES) * LANES), np.float64, s.arena)
     places = empty(near, np.int64, s.arena)
-    known = s.K.itemsize == M.itemsize
+    # rows in float64 are exact where no small distances of points far from the mean are computed again
+    known = s.K.itemsize == M.itemsize and points.share == exact.share
     for a in range(near):
         places[a] = a
         known &= s.slots[order[a]] >= 0
