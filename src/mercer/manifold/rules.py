@@ -203,11 +203,18 @@ def _normalized(kernel, X, Z, order):
 
 def _inverse_norm(kernel, X, order):
     """Return the derivatives of k(x, x)^(-1/2)."""
-    squares = on_diagonal(jet(kernel.kernel, X, X, (order, order // 2)), order)
+    inner = kernel.kernel
+    if order < 2:
+        # gradients of the norms take less time than a jet
+        points = Points(X)
+        squares = inner.diagonal(points)
+        require_norms(kernel, squares)
+        return squares**-0.5, inner.diagonal_gradient(points, -0.5 * squares**-1.5)
+    squares = on_diagonal(jet(inner, X, X, (2, 1)), 2)
     require_norms(kernel, squares[0])
-    square = of_one_point(squares, X.shape, (order, 0), 0)
+    square = of_one_point(squares, X.shape, (2, 0), 0)
     root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
-    return [root.term(p, 0) for p in range(order + 1)]
+    return [root.term(p, 0) for p in range(3)]
 
 
 def require_norms(kernel: Kernel, squares: Array) -> None:
