@@ -1,13 +1,13 @@
 """Span rule of a support vector machine with squared loss, smoothed, and its gradient in the points."""
 
 import numpy as np
-import scipy.linalg
 from scipy.special import expit
 
 from mercer._common import Array, as_float64
 from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first
+from mercer.linalg import lapack
 from mercer.solvers.svm import Dual, Options, solve_dual
 from mercer.solvers.svm.pairs import subproblems
 
@@ -49,8 +49,9 @@ def _pair(kernel, points, y, C):
     found = solve_dual(options.rows(kernel, points, dual), dual, options)
     support = np.flatnonzero(found.coef)
     K = beside_first(as_float64(kernel(points[support]))) + np.eye(len(support)) / C
-    with threaded_blas(len(support) ** 3):
-        inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.eye(len(support)))
+    inverse = K.T
+    lapack.factorise(inverse)
+    lapack.invert_factored(inverse)
     u = inverse.sum(axis=1)
     B = inverse - np.outer(u, u) / u.sum()
     y = y[support]
