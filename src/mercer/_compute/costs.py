@@ -1,7 +1,7 @@
 """Costs: the numbers of blocks, tasks and routes that were measured, in one place.
 
 Each was chosen by measurements on two cores of a virtual machine with AVX-512, a second-level cache of 2 MB for each
-core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, SINGLE or STRIP,
+core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE, SINGLE or STRIP,
 kernel matrices and products of 6 to 700 columns take at most 6 % longer in geometric mean, and a single one at most a
 quarter. An order or ratio that is wrong by a factor of two takes the slower of two solvers, at most three times as
 long. No number changes a result beyond rounding.
@@ -31,6 +31,10 @@ ROWS = 1024
 
 # Coordinates up to which differences take no longer than a matrix product; they are exact for close points too.
 DIRECT = 8
+# Coordinates from which on a copy of rows beside their norms takes longer than adding the norms to the products; and
+# all rows of a dual are computed before the first step where most points are variables: products of blocks are so much
+# faster than rows on demand.
+WIDE = 512
 # Share of all pairs that are close, from which on float64 products take less time than their differences.
 CLOSE_PAIRS = 1 / 64
 # Order of a matrix from which on Lanczos is faster than LAPACK for few eigenpairs; LAPACK takes seconds there.
@@ -139,9 +143,6 @@ SMALL_DUAL = 8192
 # Variables up to which all rows are computed before the first step: their steps take 1.1 to 2.5 times less time with 16
 # to 160, from 2 to 120 coordinates, and with 200 up to 7 % more where few are support vectors. Whole lanes.
 AT_ONCE = 160
-# Coordinates from which on all rows are computed before the first step where most points are variables: products of
-# blocks are so much faster than rows on demand.
-WIDE = 512
 # Variables of a sweep at most.
 LARGEST_SWEEP = 16_384
 # Variables of a sweep over a part at least.

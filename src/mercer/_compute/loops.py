@@ -18,6 +18,7 @@ from mercer._compute.costs import (
     DIRECT,
     SINGLE,
     TILE,
+    WIDE,
 )
 from mercer._compute.distances import close_share, recompute_close
 from mercer._compute.memory import allocate, cut
@@ -150,6 +151,7 @@ class Plan:
         tasks = min(8, max(1, len(X) * len(Z) // SINGLE))
         self._step = min(most, TILE // (COLUMNS * X.itemsize), max(16, -(-len(X) // tasks)))
         self.columns = cut(len(Z), COLUMNS)
+        self._wide = self.radial and d >= WIDE
         kind = ("direct" if self.direct else "clamped") if self.radial else "plain"
         self._share, self._parameters, self._finish = _finish(
             profile, parameters, order, kind, dtype
@@ -173,9 +175,13 @@ class Plan:
 
         def prepare(j):
             columns = self.columns[j]
-            rows = self.prepared(Z[columns], self._right_norms[columns], 1)
-            # a view would keep Z alive
-            rights[j] = np.array(rows.T, order="C")
+            rows = Z[columns]
+            # wide rows are centred copies; a view of others would keep Z alive
+            rights[j] = (
+                rows.T
+                if self._wide
+                else np.array(self.prepared(rows, self._right_norms[columns], 1).T, order="C")
+            )
 
         if Z.size > SINGLE:
             run_tasks(prepare, len(rights))
@@ -219,6 +225,8 @@ class Plan:
             out = np.zeros((n, max(1, -(-d // _LANES)) * _LANES), X.dtype)
             out[:, :d] = X
             return out
+        if self._wide:
+            return X * X.dtype.type(-2)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
         return bordered(X, norms, place) if self.radial else X
 
@@ -231,7 +239,8 @@ class Plan:
         right = self._rights[j]
         columns = self.columns[j]
         if stop is not None and stop < columns.stop:
-            right = np.ascontiguousarray(right[:, : stop - columns.start])
+            right = right[:, : stop - columns.start]
+            right = right if self._wide else np.ascontiguousarray(right)
         if not self.direct:
             out = block[:, start : start + right.shape[1]]
             np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(
@@ -240,15 +249,24 @@ class Plan:
             columns = slice(columns.start, columns.start + right.shape[1])
             if self.radial:
                 self._settle(rows, columns, block, start)
+            if self._wide:
+                # the loop reads the number of columns only
+                right = np.empty((0, right.shape[1]), out.dtype)
         self._finish(left, right, block, start, self._parameters)
 
     def _settle(self, rows, columns, block, start):
-        """Compute close distances of some rows and columns from differences; those of a point and itself are 0."""
+        """Make the products of some rows and columns squared distances, close ones from differences."""
+        norms = self._norms[rows]
+        others = self._right_norms[columns]
+        if self._wide:
+            # the products are -2 <x, z>
+            s = block[:, start : start + len(others)]
+            s += norms[:, None]
+            s += others
         if self._recomputes:
             X = self._given[0][rows]
             Z = self._given[1][columns]
-            norms = self._norms[rows], self._right_norms[columns]
-            recompute_close(X, Z, *norms, block, start, self._share)
+            recompute_close(X, Z, norms, others, block, start, self._share)
         if self.mirrored:
             same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
             block[same - rows.start, same - columns.start + start] = 0
