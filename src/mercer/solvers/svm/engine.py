@@ -16,6 +16,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.costs import (
     AT_ONCE,
     COORDINATES_OF_STEP,
+    FLOAT64_VARIABLES,
     KNOWN_VALUE,
     NEWTON_WORK,
     REFINEMENT,
@@ -743,9 +744,14 @@ def solve_small_duals(
     found = Found(duals.coef.copy(), duals.target.copy(), np.zeros(many, int), *numbers)
     found.violation[:] = np.inf
     found.unit[:] = 1
+    raw = rows.raw()
+    exact = rows.raw(exact=True)
+    if rows.dtype == np.float64 and duals.largest <= FLOAT64_VARIABLES and not raw.values.size:
+        # of few variables all rows are exact, and not computed again for the last digits
+        raw = exact
     arrays = (
-        rows.raw(),
-        rows.raw(exact=True),
+        raw,
+        exact,
         problems,
         Chain(*np.zeros((3, many))) if chain is None else chain,
         found,

@@ -390,7 +390,7 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     chosen = order[:near]
     M = empty((near, -(-count // LANES) * LANES), np.float64, s.arena)
     places = empty(near, np.int64, s.arena)
-    # rows in float64 are exact where no small distances of points far from the mean are computed again
+    # rows in float64 have their last digits if close pairs are computed again
     known = s.K.itemsize == M.itemsize and points.share == exact.share
     for a in range(near):
         places[a] = a
