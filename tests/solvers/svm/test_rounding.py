@@ -62,6 +62,19 @@ def test_no_violation_is_hidden_where_measured_points_round_less(seed, n, gamma)
     )
 
 
+@pytest.mark.parametrize(("n", "memory"), [(80, "1GB"), (600, "1GB"), (600, 500_000)])
+@pytest.mark.parametrize("d", [3, 12])
+def test_clusters_far_apart_are_solved_as_if_they_were_near(n, memory, d, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((n, d)) + 1e6 * rng.standard_normal((4, d))[rng.integers(4, size=n)]
+    y = rng.integers(2, size=n)
+    model = mc.SVC(100.0, kernel=mc.Gaussian(0.3), tol=1e-6, memory=memory).fit(X, y)
+    coef = np.zeros(n)
+    coef[model.support_] = model.dual_coef_.ravel()
+    dual = classifier(2.0 * y - 1, 100.0)
+    assert oracle.violation(dual, coef, oracle.gaussian(X, 0.3)) <= 1e-6
+
+
 @pytest.mark.parametrize(
     ("wrap", "memory"),
     [(np.asarray, "1GB"), (sp.csr_array, "1GB"), (np.asarray, 500_000)],

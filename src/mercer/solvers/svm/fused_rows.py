@@ -26,7 +26,7 @@ from mercer._compute.costs import (
     ROWS_TILE,
     THREADED,
 )
-from mercer._compute.memory import allocate, cut
+from mercer._compute.memory import allocate, blocks, cut
 from mercer._compute.points import (
     Points,
     count_points,
@@ -38,7 +38,7 @@ from mercer._compute.points import (
     without_empty_columns,
 )
 from mercer._compute.profile import has_kink as profile_has_kink
-from mercer._compute.profile import profile_at_zero, within_range
+from mercer._compute.profile import loses_digits, profile_at_zero, within_range
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import close_share
@@ -184,9 +184,6 @@ class ScalarRows(Rows):
         self._scale = self.dtype.type(-2 if self._radial else 1)
         self._plain = kernel.scalar is not None
         self.diagonal = self._diagonal()
-        # squared distances below this share of the squared norms are computed again
-        close = close_share(np.finfo(self.dtype)) if has_kink(self._form, self.dtype) else 0.0
-        self._share = self.dtype.type(close)
 
     def _diagonal(self):
         """Return k(x, x) of all points (n,), one value for a kernel of distances."""
@@ -259,9 +256,26 @@ class FusedRows(ScalarRows):
     def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
         super().__init__(kernel, points, dtype, error)
         self.width = points.shape[1] + 2 * self._radial
-        self._centre = np.zeros(points.shape[1])
-        if self._radial:
-            self._centre = centre_of(points)
+
+    @functools.cached_property
+    def _centre(self):
+        return centre_of(self.points) if self._radial else np.zeros(self.points.shape[1])
+
+    @functools.cached_property
+    def _largest(self):
+        """The largest squared norm of a point about the centre."""
+        parts = blocks(*self.points.shape)
+        return max(float(sum_squares(self.points[each] - self._centre).max()) for each in parts)
+
+    @property
+    def _share(self):
+        """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
+        share = close_share(np.finfo(self.dtype))
+        needed = self._radial and any(
+            loses_digits(term.profile, term.parameters, self.dtype, 2 * share * self._largest)
+            for term in self._form.terms
+        )
+        return self.dtype.type(share if needed else 0)
 
     @functools.cached_property
     def _centred(self):
