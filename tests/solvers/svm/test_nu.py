@@ -1,5 +1,6 @@
 """Prescribed sums of sizes: nu-classification by reduced convex hulls, nu-regression, sums that jump with epsilon."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -276,3 +277,14 @@ def test_the_certificate_holds_where_millions_of_steps_lose_digits_of_the_sum():
     assert abs(coef.sum()) < 1e-12 * np.abs(coef).sum()
     assert primal - dual < 1e-4 * primal
     assert mc.certify(model, x[:, None], y, w).kkt < 1e-3
+
+
+def test_margins_whose_squares_underflow_are_divided_out_without_a_warning():
+    y = np.array([1, 1, -1, -1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        small = mc.NuSVC(0.5, kernel="linear").fit(1e-140 * LINE, y)
+    assert not [each for each in caught if each.category is RuntimeWarning]
+    near = mc.NuSVC(0.5, kernel="linear").fit(LINE, y)
+    np.testing.assert_allclose(small.certificate_.dual, 1e280 * near.certificate_.dual, rtol=1e-12)
+    np.testing.assert_allclose(small.certificate_.primal, small.certificate_.dual, rtol=1e-12)

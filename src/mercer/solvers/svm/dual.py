@@ -241,7 +241,9 @@ class Solution(Joined):
         scaled = {name: getattr(self, name) * each for name in self._variables}
         for name in ("bias", "violation", "epsilon", "noise"):
             scaled[name] = getattr(self, name) * scale
-        return replace(self, primal=self.primal * scale**2, value=self.value * scale**2, **scaled)
+        # the square of a scale may overflow where these do not
+        primal = self.primal * scale * scale
+        return replace(self, primal=primal, value=self.value * scale * scale, **scaled)
 
     def __setitem__(self, k: int | slice, found: Solution) -> None:
         own = self[k]
