@@ -93,7 +93,9 @@ def strict(goal, unit):
 def arena_of(m: int, values: int, dtype: Any) -> Array:
     """Return memory for copies of so many kernel values and for other arrays of a state of m variables, all unused."""
     words = UNUSED + values * np.dtype(dtype).itemsize // 8 + _WORDS * m + _LEAST_WORDS
-    arena = allocate(words, np.int64)
+    memory = allocate(words + UNUSED, np.int64)
+    # from a multiple of 64 bytes on, as its arrays: registers load from one line of the cache
+    arena = memory[-memory.ctypes.data % 64 // 8 :]
     arena[0] = UNUSED
     return arena
 
