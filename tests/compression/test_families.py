@@ -166,6 +166,16 @@ def test_a_calibrated_search_keeps_probabilities_calibrated_on_the_given_rows(
     )
 
 
+@pytest.mark.parametrize("c", [2, 3])
+def test_probabilities_are_calibrated_with_rows_of_all_classes(c):
+    rows = np.random.default_rng(0).standard_normal((60, 2))
+    labels = np.digitize(rows[:, 0], [-0.3, 0.3][: c - 1])
+    search = mc.SVCCV(mc.Gaussian(0.5), Cs=[1.0], cv=3, calibration="sigmoid").fit(rows, labels)
+    some = labels < c - 1
+    with pytest.raises(ValueError, match=r"y has the classes .*, the fit had .*; give y as in"):
+        mc.compress(search, rows[some], labels[some], n_vectors=5)
+
+
 def test_probabilities_that_a_compressed_model_has_not_are_a_warning():
     rows = np.random.default_rng(0).standard_normal((60, 2))
     labels = rows[:, 0] > 0

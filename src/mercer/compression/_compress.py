@@ -28,6 +28,7 @@ from mercer.compression import families
 from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
+from mercer.estimators._svm import require_classes
 from mercer.estimators._table import TableModel
 from mercer.kernels.marked import kernel_of_data
 from mercer.linalg.generator import drawn_seed
@@ -202,6 +203,9 @@ def compress(
         )
     seed = drawn_seed(random_state)
     data = None if X is None else read_data(model, X, y, copies)
+    if hasattr(search, "calibrators_") and y is not None:
+        # each class has a curve of its own rows
+        require_classes(search, np.unique(np.asarray(y)))
     task = Task(
         model, Vectors(model.expansion_, method, shared, callback), data, threshold, seed, holdout
     )
