@@ -3,6 +3,7 @@
 F12 and F14 are rows of the catalogue of failures that other formats had.
 """
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -506,3 +507,12 @@ def test_a_linear_model_of_float32_rows_is_stored_with_its_scalar_intercept(inne
     mc.save(model, tmp_path / "model")
     loaded = mc.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))
+
+
+def test_a_perceptron_of_an_older_file_learns_from_further_rows():
+    fitted = make.models()["KernelPerceptron"]
+    loaded = mc.load(make.FOLDER / "version1" / "KernelPerceptron.mercer")
+    expected = copy.deepcopy(fitted).partial_fit(make.X[:5] + 0.1, make.THREE[:5])
+    loaded.partial_fit(make.X[:5] + 0.1, make.THREE[:5])
+    np.testing.assert_array_equal(loaded.support_, expected.support_)
+    assert loaded.predict(make.NEW).tolist() == expected.predict(make.NEW).tolist()

@@ -206,8 +206,10 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
                 perceptron.joined(a, b, count_points(old))
                 for a, b in zip(self.mistakes_, runs, strict=True)
             ]
-            support = np.concatenate([self.support_, support + self._n_rows])
-            self._n_rows += len(labels)
+            # model files of older versions have the number as ``_rows_seen`` alone
+            seen = getattr(self, "_n_rows", vars(self).get("_rows_seen"))
+            support = np.concatenate([self.support_, support + seen])
+            self._n_rows = seen + len(labels)
         self._store(vectors, runs, support, points, signs)
         return self
 
