@@ -1,18 +1,13 @@
 """BSpline, the product over columns of B-splines of differences."""
 
 import functools
-from functools import cached_property
 from operator import mul
-
-import numpy as np
-from scipy import interpolate
+from typing import Any
 
 from mercer._common import Array, check_integer
-from mercer._compute.devices import in_main_memory
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, storable_kernel
-from mercer.kernels.mapped import like
 
 
 @storable_kernel
@@ -32,8 +27,8 @@ class BSpline(Kernel):
 
     Notes
     -----
-    Values, by the recursion of Cox and de Boor in SciPy, are accurate to about 4 p roundings a column, and take about
-    2 (p + 1)^2 steps a column, in the main memory. A gradient in d columns takes d^2 products of blocks.
+    Values, by the recursion of Cox and de Boor, are accurate to about 4 p roundings a column, and take about
+    2 (p + 1)^2 steps a column. A gradient in d columns takes d^2 products of blocks.
 
     References
     ----------
@@ -58,19 +53,20 @@ class BSpline(Kernel):
         check_integer("order", self.order, least=0, most=100)
 
     def evaluate(self, tile: Tile) -> Array:
-        return functools.reduce(mul, map(self._at, _differences(tile)))
+        return functools.reduce(mul, self._splines(tile.xp, _differences(tile)))
 
     def diagonal(self, points: Points) -> Array:
-        value = self._at(points.full((len(points),), 0.0))
-        return functools.reduce(mul, [value] * points.container.shape[1])
+        zeros = points.full((len(points),), 0.0)
+        return functools.reduce(mul, self._splines(points.xp, [zeros]) * points.container.shape[1])
 
     def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
         differences = _differences(tile)
-        values = list(map(self._at, differences))
+        values = self._splines(xp, differences)
         columns = []
         for c, t in enumerate(differences):
-            slope = xp.sign(t) * self._at(t, 1)
+            above, below = _pieces(xp, abs(t), 2 * self.order, 2)
+            slope = xp.sign(t) * (below - above)
             others = functools.reduce(mul, values[:c] + values[c + 1 :], W * slope)
             columns.append(xp.sum(others, axis=1))
         return xp.stack(columns, axis=1)
@@ -78,18 +74,25 @@ class BSpline(Kernel):
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
-    def _at(self, t, derivative=0):
-        """Return B, or its derivative, at the sizes of differences, in their library; 0 at its end and beyond."""
-        half = self.order + 1
-        sizes = np.minimum(np.abs(in_main_memory(t)), half)
-        return like((sizes < half) * self._splines[derivative](sizes), t)
+    def _splines(self, xp: Any, differences: list[Any]) -> list[Any]:
+        """Return B of each array of differences."""
+        return [_pieces(xp, abs(t), 2 * self.order + 1, 1)[0] for t in differences]
 
-    @cached_property
-    def _splines(self):
-        """B and its derivative."""
-        half = self.order + 1
-        spline = interpolate.BSpline.basis_element(np.arange(-half, half + 1))
-        return spline, spline.derivative()
+
+def _pieces(xp, t, degree, n):
+    """Return the n values B(t - (n - 1) / 2), ..., B(t + (n - 1) / 2) of the B-spline of a degree.
+
+    The recursion of Cox and de Boor adds positive terms only: no digits are lost, as they are in the sum of powers.
+    """
+    places = [t + (j - (degree + n - 1) / 2) for j in range(degree + n)]
+    values = [xp.astype((place >= -0.5) & (place < 0.5), t.dtype) for place in places]
+    for k in range(1, degree + 1):
+        places = [place + 0.5 for place in places[:-1]]
+        values = [
+            (((k + 1) / 2 + place) * right + ((k + 1) / 2 - place) * left) / k
+            for place, left, right in zip(places, values[:-1], values[1:], strict=True)
+        ]
+    return values
 
 
 def _differences(tile):
