@@ -19,7 +19,7 @@ from mercer._compute.costs import BLOCK, CLOSE_PAIRS
 from mercer._compute.distances import close_share
 from mercer._compute.memory import blocks, cut
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.points import Points, dense, take_points, without_empty_columns
+from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.threads import threaded_blas
 
@@ -87,7 +87,7 @@ class Tile:
             X = self.X.container
             Z = self.Z.container
             for i, j in _parts(*xp.nonzero(close), max(_stored(X), _stored(Z))):
-                put_values(s, i, j, _squared_differences(take_points(X, i), take_points(Z, j)))
+                put_values(s, i, j, _squared_differences(X, i, Z, j))
         return self.fill_diagonal(s, 0.0)
 
     def _wide_sqdist(self):
@@ -215,13 +215,15 @@ def _stored(rows):
     return max(1, rows.nnz // rows.shape[0]) if sp.issparse(rows) else rows.shape[1]
 
 
-def _squared_differences(X, Z):
-    """Return |x_i - z_i|^2 (n,), of which one set of rows may be dense."""
-    if sp.issparse(X) and sp.issparse(Z):
+def _squared_differences(X, i, Z, j):
+    """Return |x_i - z_j|^2 of pairs of rows (n,), of which one set of rows may be dense."""
+    sparse = sp.issparse(X), sp.issparse(Z)
+    if all(sparse):
         # a dense copy of rows with many columns may not fit into memory
-        return np.asarray((X - Z).power(2).sum(axis=1)).ravel()
-    if sp.issparse(X) or sp.issparse(Z):
-        X = dense(X)
-        Z = dense(Z)
-    difference = X - Z
-    return namespace_of(X).sum(difference * difference, axis=1)
+        return np.asarray((X[i] - Z[j]).power(2).sum(axis=1)).ravel()
+    if any(sparse):
+        return sum_squares(dense(X[i]) - dense(Z[j]))
+    xp = namespace_of(X)
+    # the difference takes the memory of the rows, which new names would hold
+    difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
+    return xp.sum(difference * difference, axis=1)
