@@ -271,9 +271,14 @@ class FusedRows(ScalarRows):
     def _share(self):
         """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
         share = close_share(np.finfo(self.dtype))
-        needed = self._radial and any(
-            loses_digits(term.profile, term.parameters, self.dtype, 2 * share * self._largest)
-            for term in self._form.terms
+        # the error of float32 is measured, and no better type takes the place of float64
+        needed = has_kink(self._form, self.dtype) or (
+            self._radial
+            and self.dtype == np.float64
+            and any(
+                loses_digits(term.profile, term.parameters, self.dtype, 2 * share * self._largest)
+                for term in self._form.terms
+            )
         )
         return self.dtype.type(share if needed else 0)
 
