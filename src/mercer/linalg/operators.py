@@ -225,7 +225,8 @@ class Projected(_Derived):
         """Return the matrix in float64, symmetric to the last bit."""
         M = self._operator.dense()
         # its values are computed once, and in float64
-        T = self._half(M @ self._Q)
+        self.image = M @ self._Q
+        T = self._half(self.image)
         for rows in _strips(M):
             M[rows] -= T[rows] @ self._Q.T + self._Q[rows] @ T.T
         mirror(M, 0, len(M))
