@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
 
 from mercer._common import Array, ArrayLike, as_float64, shown
@@ -33,6 +32,9 @@ def fit_calibration(
     These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k), k > 1, between
     which "isotonic" interpolates.
     """
+    # the only name of the curve alone is private: without it nothing else of Mercer must fail
+    from sklearn.calibration import _SigmoidCalibration
+
     columns = as_float64(values).reshape(len(y), -1).T
     curves = []
     # the column of two classes is that of the second one
