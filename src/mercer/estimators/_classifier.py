@@ -242,7 +242,8 @@ def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> N
     """Store the solutions of all binary duals as fitted attributes."""
     store_coefficients(model, problem, solved.solutions.coef, solved.solutions.bias)
     model.n_iter_ = solved.solutions.n_iter
-    recompute = partial(model._recomputed, problem)  # noqa: SLF001 - of this module
+    # a fit solves for the ``nu`` of the model, which a certificate of stored coefficients asks
+    recompute = partial(SupportVectorClassifier._recomputed, model, problem)  # noqa: SLF001
     conclude(model, problem, solved, recompute)
 
 

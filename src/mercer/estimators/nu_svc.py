@@ -139,26 +139,27 @@ class NuSVC(SupportVectorClassifier):
         for k, dual in enumerate(duals):
             own = slice(duals.stops[k], duals.stops[k + 1])
             solution = dual, coef[own], gradient[own], float(self.intercept_[k]), rounding
-            # what a negative eigenvalue may hide is no loss
-            apart = _apart(rows, dual, coef[own], certificate(*solution), rounding)
+            apart = _apart(rows, *solution)
             part = certificate(*solution, shift)
             found.append(replace(part, dual=-np.inf, kkt=part.kkt + apart) if apart else part)
         return total(found)
 
 
-def _apart(rows, dual, coef, found, rounding):
+def _apart(rows, dual, coef, gradient, bias, rounding):
     """Return the relative error of the sum of coefficients in units of a margin, 0 for a sum that solves for ``nu``."""
     size = np.abs(coef)
     unit = dual.upper - dual.lower
     C = float((size / unit).max())
     total = dual.total.item()
     kept = float(size.sum()) / C
-    # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation
-    moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
-    allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
     apart = abs(kept / total - 1)
     if apart <= _LARGER:
         return 0.0
+    # what a negative eigenvalue may hide is no loss
+    found = certificate(dual, coef, gradient, bias, rounding)
+    # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation
+    moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
+    allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
     without_loss = 2 * found.primal - size.sum() <= allowed
     # a larger sum is right without coefficients at their bounds, and where no margin exists
     if kept > total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
