@@ -203,32 +203,32 @@ class Projected(_Derived):
         return as_float64(self._operator @ self._Q)
 
     @cached_property
-    def _T(self):
-        return self._half(self.image)
-
-    def _half(self, image):
-        """Return the columns T (n, q) with H A H = A - T Q' - Q T'."""
-        return image - self._Q @ (self._Q.T @ image) / 2
+    def _factors(self):
+        """Two factors (n, 2 q) of A - H A H = T Q' + Q T'."""
+        Q = self._Q
+        T = self.image - Q @ (Q.T @ self.image) / 2
+        return np.hstack([T, Q]), np.hstack([Q, T])
 
     def __matmul__(self, V: Array) -> Array:
         return without(self._Q, as_float64(self._operator @ without(self._Q, V)))
 
     def diagonal(self) -> Array:
         """Return the diagonal (n,)."""
-        return _squares(self._operator, 2 * np.sum(self._T * self._Q, axis=1))
+        left, right = self._factors
+        return _squares(self._operator, np.sum(left * right, axis=1))
 
     def _block(self, rows, columns):
-        outer = self._T[rows] @ self._Q[columns].T + self._Q[rows] @ self._T[columns].T
-        return self._operator[rows, columns] - outer
+        left, right = self._factors
+        return self._operator[rows, columns] - left[rows] @ right[columns].T
 
     def dense(self) -> Array:
         """Return the matrix in float64, symmetric to the last bit."""
         M = self._operator.dense()
         # its values are computed once, and in float64
         self.image = M @ self._Q
-        T = self._half(self.image)
+        left, right = self._factors
         for rows in _strips(M):
-            M[rows] -= T[rows] @ self._Q.T + self._Q[rows] @ T.T
+            M[rows] -= left[rows] @ right.T
         mirror(M, 0, len(M))
         return M
 
