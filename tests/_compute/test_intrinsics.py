@@ -88,14 +88,19 @@ def test_new_arrays_are_contiguous_and_a_square_shares_the_memory_of_its_values(
 
 @pytest.mark.parametrize("n", [1, 16, 17, 100])
 def test_arrays_of_an_arena_do_not_overlap_and_lie_outside_of_it_where_it_is_full(n):
-    arena = np.zeros(8 + 60, np.int64)
-    arena[0] = 8
+    arena = np.full(68, 8)
     places, total = dispatcher(_in_arena)(arena, n, 12)
-    # one array lies before those of the loop; all begin at multiples of 64 bytes
-    words = 8 * -(-4 * n // 64)
-    inside = min(12, 60 // words - 1) if words <= 60 else 0
-    assert places.tolist() == [8 * (8 + words * (k + 1)) for k in range(inside)] + [-1] * (
-        12 - inside
+    address = arena.ctypes.data
+    inside = [address + place for place in places.tolist() if place >= 0]
+    assert all(place % 64 == 0 for place in inside)
+    # each begins in the first such place behind the one before, the first of which is not among them
+    assert np.diff(inside).tolist() == [64 * -(-4 * n // 64)] * (len(inside) - 1)
+    if inside:
+        assert arena[0] == inside[-1] + 4 * n - address
+    # the next one would not fit
+    assert (
+        len(inside) == 12
+        or inside == []
+        or inside[-1] + 64 * -(-4 * n // 64) + 4 * n > address + arena.nbytes
     )
-    assert arena[0] == 8 + words * (inside + (words <= 60))
     assert total == n * (1 + sum(range(11)))

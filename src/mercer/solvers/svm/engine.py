@@ -393,7 +393,7 @@ def _take_round(points, s, w, violation, aim, limit):
     copied = (
         m > AT_ONCE
         and count <= SHARE * m
-        and s.K.itemsize * width * width <= 8 * (s.arena.size - s.arena[0])
+        and s.K.itemsize * width * width <= 8 * s.arena.size - s.arena[0]
     )
     if copied and known and not inner > _KNOWN * violation:
         s.counts[WANTED] = wanted_rows(

@@ -178,6 +178,7 @@ class ScalarRows(Rows):
     def set_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, or another one of its class over the same points."""
         self.kernel = kernel
+        vars(self).pop("_share", None)
         self._form = combination_of(kernel)
         self._radial = self._form.scalar == "radial"
         # |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>
@@ -267,14 +268,15 @@ class FusedRows(ScalarRows):
         parts = blocks(*self.points.shape)
         return max(float(sum_squares(self.points[each] - self._centre).max()) for each in parts)
 
-    @property
+    @functools.cached_property
     def _share(self):
         """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
         share = close_share(np.finfo(self.dtype))
-        # the error of float32 is measured, and no better type takes the place of float64
+        # the error of float32 is measured, and solutions of few points are refined by exact rows
         needed = has_kink(self._form, self.dtype) or (
             self._radial
             and self.dtype == np.float64
+            and count_points(self.points) > FLOAT64_POINTS
             and any(
                 loses_digits(term.profile, term.parameters, self.dtype, 2 * share * self._largest)
                 for term in self._form.terms
@@ -324,7 +326,8 @@ class FusedRows(ScalarRows):
 
     def _scalars(self, left, right):
         """Return the squared distances or inner products of points, given as left and right factors."""
-        block = left @ right.T
+        with np.errstate(all="ignore"):
+            block = left @ right.T
         if self._share:
             # right factors hold -2 z
             X = left[:, :-2].copy()

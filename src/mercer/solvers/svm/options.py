@@ -38,7 +38,7 @@ _COPIES = 0.1
 AT_A_TIME = 4
 # Fewest kernel values that a solver needs, and that a sweep copies.
 LEAST_VALUES = 64 * LANES**2
-# Place of the first word of an arena that arrays may take, and words for arrays of each variable and of any state.
+# Bytes of an arena in use before it has arrays, and its words for arrays of each variable and of any state.
 UNUSED = 8
 _WORDS = 32
 _LEAST_WORDS = 1 << 13
@@ -92,10 +92,8 @@ def strict(goal, unit):
 
 def arena_of(m: int, values: int, dtype: Any) -> Array:
     """Return memory for copies of so many kernel values and for other arrays of a state of m variables, all unused."""
-    words = UNUSED + values * np.dtype(dtype).itemsize // 8 + _WORDS * m + _LEAST_WORDS
-    memory = allocate(words + UNUSED, np.int64)
-    # from a multiple of 64 bytes on, as its arrays: registers load from one line of the cache
-    arena = memory[-memory.ctypes.data % 64 // 8 :]
+    words = values * np.dtype(dtype).itemsize // 8 + _WORDS * m + _LEAST_WORDS
+    arena = allocate(words, np.int64)
     arena[0] = UNUSED
     return arena
 
