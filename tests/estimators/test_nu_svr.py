@@ -193,3 +193,11 @@ def test_the_tube_does_not_depend_on_the_order_of_rows(seed):
         other = NuSVR(0.4, kernel="linear").fit(X[rows], y[rows])
         np.testing.assert_allclose(other.predict(X), first.predict(X), atol=1e-9)
         np.testing.assert_allclose(other.epsilon_, first.epsilon_, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_of_huge_kernel_values_ends():
+    # the sum of the coefficients is rounding, which no constant added to them removes
+    X = np.random.default_rng((106, 180)).normal(size=(40, 3))
+    model = NuSVR(kernel=mc.Polynomial(180)).fit(X, X[:, 1])
+    assert np.isfinite(model.predict(X)).all()

@@ -366,13 +366,13 @@ def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
     total = float(coef.sum()) + missing
     shift = 0.0
-    before = -1
+    before = len(coef) + 1
     while True:
         found = np.clip(coef + shift, lower, upper)
         # those that have met their bound leave the rest to the others
         room = np.count_nonzero(found < upper if missing > 0 else found > lower)
-        # the rest is rounding if none has, which huge coefficients may never leave
-        if room in (0, before):
+        # the rest is rounding if no further one has, which huge coefficients may never leave
+        if room == 0 or room >= before:
             return found
         before = room
         shift += (total - float(found.sum())) / room
