@@ -57,8 +57,8 @@ LINES = {
     "mc.SVC(probability=False, C=10)": "write mercer.SVC(C=10).",
     "mc.SVC(c=1)": "write mercer.SVC(C=1).",
     "mc.SVC(Kernel='rbf')": "write mercer.SVC(kernel='rbf').",
-    "mc.SVC(1.0, 'rbf')": "random_state=None): too many positional arguments; give those after * by name",
-    "mc.SVC(1.0, 'rbf', gamma=0.1)": "random_state=None): too many positional arguments; give those after * by name",
+    "mc.SVC(1.0, 'rbf')": "max_vectors=None): too many positional arguments; give those after * by name",
+    "mc.SVC(1.0, 'rbf', gamma=0.1)": "max_vectors=None): too many positional arguments; give those after * by name",
     "mc.SVC(sigma=2.0)": "write mercer.SVC(gamma=1/(2*2.0**2)).",
     "mc.SVC(classweight='balanced')": "write mercer.SVC(class_weight='balanced').",
     "mc.SVC(n_jobs=4)": "write mercer.SVC().",
@@ -69,7 +69,7 @@ LINES = {
     "mc.NuSVR(0.5, 10)": "max_iter=-1, C=1.0): too many positional arguments; give those after * by name",
     "mc.SVCCV({'C': [1, 10], 'gamma': [0.1]})": "labels='decision'): got {'C': [1, 10], 'gamma': [0.1]}; give those "
     "after * by name",
-    "mc.KernelPCA(2, 0.2)": " rule='randomly_pivoted'): too many positional arguments; give those after * by name",
+    "mc.KernelPCA(2, 0.2)": "centre=True): too many positional arguments; give those after * by name",
     "mc.compress(mc.SVC().fit(X, Y), to=5)": "n_vectors=5).",
     "mc.SVR(loss='quantile').fit(X, T)": "for quantiles use mercer.QuantileSVR",
     "mc.features(X, mc.Gaussian(1.0))": "kernel must be a Kernel, such as mercer.Gaussian(0.5), got an array of "
@@ -82,7 +82,7 @@ LINES = {
     "mc.KernelRidge(normalize_y=True)": "write sklearn.compose.TransformedTargetRegressor(mercer.KernelRidge(), "
     "transformer=sklearn.preprocessing.StandardScaler()).",
     "mc.KernelRidge(lambda_=0.1, kernel='rbf')": "write mercer.KernelRidge(alpha=0.1, kernel='rbf').",
-    "mc.KernelRidge(1.0, 'rbf')": "random_state=None): too many positional arguments; give those after * by name",
+    "mc.KernelRidge(1.0, 'rbf')": "free=None): too many positional arguments; give those after * by name",
     "mc.KernelPCA(2, fit_inverse_transform=True, kernel='rbf')": "write mercer.KernelPCA(2, kernel='rbf').",
     "mc.KernelPCA(n_component=2)": "write mercer.KernelPCA(n_components=2).",
     "mc.Nystroem('rbf', n_jobs=2, gamma=0.1)": "write mercer.Nystroem('rbf', gamma=0.1).",
@@ -287,9 +287,9 @@ OTHER_LINES = {
     "mc.Nystroem('rbf', 100)": "n_components=100, landmarks='uniform'): too many positional arguments; give those "
     "after * by name",
     "mc.Nystroem(100)": "n_components=100, landmarks='uniform'): got 100; give those after * by name",
-    "mc.KernelPCA('rbf', 2)": "rule='randomly_pivoted'): got 'rbf'; give those after * by name",
-    "mc.SVC('rbf')": "random_state=None): got 'rbf'; give those after * by name",
-    "mc.SVC(mc.Gaussian(0.3))": "random_state=None): got Gaussian(gamma=0.3); give those after * by name",
+    "mc.KernelPCA('rbf', 2)": "centre=True): got 'rbf'; give those after * by name",
+    "mc.SVC('rbf')": "max_vectors=None): got 'rbf'; give those after * by name",
+    "mc.SVC(mc.Gaussian(0.3))": "max_vectors=None): got Gaussian(gamma=0.3); give those after * by name",
     "mc.SVR('linear', 1.0, epsilon=0.2)": "loss='epsilon'): got 'linear'; give those after * by name",
     "mc.SVR(T, X)": "give those after * by name, and data to fit, as in mercer.SVC(1.0, kernel='rbf').fit(X, y).",
     "mc.SVC(epsilon=0.1)": "SVR, SVRCV have it",
@@ -324,7 +324,7 @@ ELSEWHERE = {
     "mc.SVC(kernel='radial', cost=10, gamma=0.1)": "write mercer.SVC(C=10, kernel='rbf', gamma=0.1).",
     "mc.SVC(kernel='radial').fit(X, Y)": "give 'rbf'",
     "mc.SVC(kernel='tanhdot').fit(X, Y)": "give 'sigmoid'",
-    "mc.SVC('vanilladot', 2.0)": "random_state=None): got 'vanilladot'; give those after * by name",
+    "mc.SVC('vanilladot', 2.0)": "max_vectors=None): got 'vanilladot'; give those after * by name",
     "mc.SVC(kernel='rbfdot', kpar={'sigma': 0.1}, C=5)": "its entries are parameters, gamma for sigma and scale of "
     "kernlab, degree, and coef0 for offset: without kpar write mercer.SVC(C=5, kernel='rbf').",
     "mc.SVC(kernel='polydot', kpar={'degree': 2, 'scale': 0.5, 'offset': 1.0})": "its entries are parameters, gamma "
@@ -486,7 +486,7 @@ STRANGE = {
     "Z), and a variance is a factor, as in 2.0 * mercer.Gaussian(0.5).",
     "mc.save(mc.SVC(), mc.SVC(), 'a.mercer')": "save takes (model, path): too many positional arguments; one file "
     "holds one model.",
-    "mc.SVC(mc.Normalized(mc.Gaussian(0.1)), cost=2)": "random_state=None): got "
+    "mc.SVC(mc.Normalized(mc.Gaussian(0.1)), cost=2)": "max_vectors=None): got "
     "Normalized(kernel=Gaussian(gamma=0.1)); give those after * by name",
     # errors of Python's own
     "mc.SVC().fit(X, Y).predict(X, Y)": "SVC.predict takes (X): too many positional arguments; score(X, y) compares "
@@ -577,13 +577,13 @@ AGAIN = {
     # arguments
     "mc.KernelRidge(n_components=50)": "use landmarks: write mercer.KernelRidge(landmarks=50).",
     "mc.KernelMap(n_components=50)": "use landmarks: write mercer.KernelMap(landmarks=50).",
-    "mc.KernelMap(mc.Gaussian(0.5), 100)": " rule='randomly_pivoted'): too many positional arguments; give those "
+    "mc.KernelMap(mc.Gaussian(0.5), 100)": "tol=None): too many positional arguments; give those "
     "after * by name",
     "mc.SVC(kernel='matern', nu=1.5)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale",
     "mc.SVR(C=2.0, kernel=mc.Matern(nu=2.5), length=3.0)": "write mercer.SVR(C=2.0, kernel=mercer.Matern(length=3.0, "
     "nu=2.5)).",
     "mc.SVC(kernel='matern', sigma=2.0)": "use mercer.Matern(length=1.0, nu=1.5), whose length is the scale",
-    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, kernel, degree, tol, ",
+    "mc.SVC(kernel=mc.Gaussian(0.5), degree=3, foo=1)": "SVC has no parameter foo; it has C, kernel, degree, memory, ",
     # beside an object its parameters are meant
     "mc.SVC(kernel=mc.Gaussian(0.5), sigma=2.0)": "write mercer.SVC(kernel=mercer.Gaussian(gamma=1/(2*2.0**2))).",
     "mc.SVR(kernel=mc.Gaussian(0.5), length_scale=2.0)": "write "
@@ -623,7 +623,7 @@ AGAIN = {
     "mc.formats.load_libsvm('x.model')": "use mercer.as_expansion(path)",
     "mc.formats.save_libsvm(mc.SVC(), 'x.model')": "use mercer.formats.write_libsvm(model, path)",
     "mc.SVC(kernel=mc.Precomputed(K)).fit(X, Y)": "must be the square matrix of kernel values",
-    "mc.SVC(2.0, C=3.0)": "random_state=None): multiple values for argument 'C'; give those after * by name",
+    "mc.SVC(2.0, C=3.0)": "max_vectors=None): multiple values for argument 'C'; give those after * by name",
     "mc.PCAL1(2, n_components=3)": "random_state=None): multiple values for argument 'n_components'; give those "
     "after * by name",
     "mc.Nystroem('rbf', 0.1, 100)": "n_components=100, landmarks='uniform'): too many positional arguments; give "

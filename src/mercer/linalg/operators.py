@@ -286,8 +286,8 @@ def _centre(K):
 
 
 def _strips(K):
-    """Return slices of the rows of a matrix, which are read again at once."""
-    return cut(len(K), max(1, TILE // (8 * len(K))))
+    """Return slices of the rows of a matrix: with a temporary array of its size each is a tile."""
+    return cut(len(K), max(1, TILE // (16 * len(K))))
 
 
 def _squares(operator, rest):

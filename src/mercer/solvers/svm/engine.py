@@ -65,6 +65,8 @@ REDUCTION = 0.1
 # A round towards a gap lowers it to a share between these.
 _LEAST = 0.25
 _MOST = 0.9
+# Largest share of variables with copies where steps are few.
+_FEW = 0.2
 # Variables of a group whose mean places the others at their bounds, and passes that find the slope where bounds end.
 _MEAN = 100
 _HALVINGS = 50
@@ -377,11 +379,12 @@ def _steps_of_row(points):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _take_round(points, s, w, violation, aim, limit):
+def _take_round(points, s, w, violation, aim, limit, copied_share):
     """Lower a violation to ``aim`` by steps over the variables near the margin, or over all; return their number.
 
     Slopes have the type of K; after the steps the gradient f is updated in float64. ``points`` without tiles and values
     means that the caller computes rows: it is asked for some once the variables of known rows violate little.
+    Variables near the margin have copies if they are at most ``copied_share`` of all.
     """
     small()
     m = s.coef.size
@@ -392,7 +395,7 @@ def _take_round(points, s, w, violation, aim, limit):
     width = count + (s.groups.size - 1) * LANES
     copied = (
         m > AT_ONCE
-        and count <= SHARE * m
+        and count <= copied_share * m
         and s.K.itemsize * width * width <= 8 * s.arena.size - s.arena[0]
     )
     if copied and known and not inner > _KNOWN * violation:
@@ -412,7 +415,7 @@ def _take_round(points, s, w, violation, aim, limit):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def advance(points, s, goal, gap, limit):
+def advance(points, s, goal, gap, limit, copied_share):
     """Take rounds until the violation is allowed, or for about as long as ``limit`` steps take; return the status.
 
     They also end at a positive ``gap`` of one group. The gap falls about as the violation.
@@ -440,7 +443,7 @@ def advance(points, s, goal, gap, limit):
             return STEPS
         aim = larger(0.5 * tol, share * violation)
         used = s.counts[USED]
-        steps = _take_round(points, s, w, violation, aim, limit - taken)
+        steps = _take_round(points, s, w, violation, aim, limit - taken, copied_share)
         taken += steps
         limit -= (s.counts[USED] - used) * _steps_of_row(points)
         if s.counts[WANTED]:
@@ -663,11 +666,13 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
         if goal.operations >= 0:
             limit = smaller(limit, larger(_ROUND * m, found.n_iter[k]))
-        status = advance(points, s, own_goal, chain.gaps[k], limit)
+        # copies pay, and take memory, where rows are read several times
+        few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
+        status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
         if status == DONE and all_groups == 1 and goal.coarse < 1:
             share = _share_of_goal(s, target, sums[0], goal)
             if share < 1:
-                status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit)
+                status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit, SHARE)
         found.n_iter[k] += s.counts[TAKEN]
         more = status == STEPS and found.n_iter[k] < max_iter
         computed = s.counts[USED] - position[HELD]

@@ -24,7 +24,7 @@ from mercer.solvers.svm.engine import (
     largest_violation,
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
-from mercer.solvers.svm.options import LEAST_VALUES, UNUSED, Goal, arena_of, copied_values
+from mercer.solvers.svm.options import LEAST_VALUES, SHARE, UNUSED, Goal, arena_of, copied_values
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.verify import Point
 
@@ -120,7 +120,7 @@ class Sweep:
             s.arena[0] = UNUSED
             left = limit - int(s.counts[TAKEN])
             most = min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD)))
-            status = advance(self._tiles, s, goal, 0.0, most)
+            status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
             stopped = callback is not None and callback(largest_violation(s))
