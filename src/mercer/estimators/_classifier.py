@@ -19,7 +19,8 @@ from mercer._common import (
     check_weights,
     shown,
 )
-from mercer._compute.memory import blocks
+from mercer._compute.costs import BLOCK
+from mercer._compute.memory import cut
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
@@ -202,13 +203,14 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
         X = self._new_points(X)
-        parts = blocks(count_points(X), len(self.classes_) ** 2)
+        parts = cut(count_points(X), max(1, BLOCK // len(self.classes_) ** 2))
         if len(parts) == 1:
             return function(self._values(X))
         return np.concatenate([function(self._values(take_points(X, rows))) for rows in parts])
 
     def _classes_of(self, values):
-        return self.classes_[pairs.decided(self, values)]
+        codes = pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)
+        return self.classes_[codes]
 
     def _shaped(self, values):
         c = len(self.classes_)

@@ -180,6 +180,7 @@ class ScalarRows(Rows):
         self.kernel = kernel
         vars(self).pop("_share", None)
         self._form = combination_of(kernel)
+        self._kinked = has_kink(self._form, self.dtype)
         self._radial = self._form.scalar == "radial"
         # |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>
         self._scale = self.dtype.type(-2 if self._radial else 1)
@@ -273,7 +274,7 @@ class FusedRows(ScalarRows):
         """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
         share = close_share(np.finfo(self.dtype))
         # the error of float32 is measured, and solutions of few points are refined by exact rows
-        needed = has_kink(self._form, self.dtype) or (
+        needed = self._kinked or (
             self._radial
             and self.dtype == np.float64
             and count_points(self.points) > FLOAT64_POINTS
