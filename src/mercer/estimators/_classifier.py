@@ -151,7 +151,8 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
                 "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
                 "'ovr'; set one of the two."
             )
-        return self._decided(X, self._classes_of)
+        codes = self._decided(X, partial(pairs.decided, self))
+        return self.classes_[codes]
 
     def _recomputed(self, problem, shift):
         """Return the certificate of the stored coefficients in float64."""
@@ -207,10 +208,6 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         if len(parts) == 1:
             return function(self._values(X))
         return np.concatenate([function(self._values(take_points(X, rows))) for rows in parts])
-
-    def _classes_of(self, values):
-        codes = pairs.decide(values, len(self.classes_), self.multi_class, self.break_ties)
-        return self.classes_[codes]
 
     def _shaped(self, values):
         c = len(self.classes_)
