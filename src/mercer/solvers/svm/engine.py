@@ -6,7 +6,6 @@ allowed, steps run out, or a kernel row is missing that the caller has to comput
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +52,7 @@ from mercer.solvers.svm.options import (
     width_of,
 )
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.smo import LANES, VECTORS, load, subtract_changes, take_steps
+from mercer.solvers.svm.smo import LANES, compiled_vectors, load, subtract_changes, take_steps
 from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, objectives, settle
 
 # What `advance` returns.
@@ -216,7 +215,7 @@ def new_slopes(s):
     )
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def load_slopes(s, w):
     """Write the slopes and the middle of the interval of each group; return the largest violation."""
     small()
@@ -237,7 +236,7 @@ def largest_violation(s):
     return load_slopes(s, new_slopes(s))
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _near_margin(s, w, reach, known):
     """Write the variables that are free or within reach of violating, of each group; only those with rows if known.
 
@@ -295,7 +294,7 @@ def _places(groups, lanes, arena):
     return places
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _copied(points, s, w):
     """Return the variables ``w.places`` as a part of their own, with room for copies of kernel values."""
     small()
@@ -331,7 +330,7 @@ def _copied(points, s, w):
     )
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _take_steps(points, s, w, part, copies, aim, limit):
     """Take steps over the variables of a part and add the rows that they miss; return the number of steps."""
     wide()
@@ -378,7 +377,7 @@ def _steps_of_row(points):
     return points.tiles.shape[1] // COORDINATES_OF_STEP
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _take_round(points, s, w, violation, aim, limit, copied_share):
     """Lower a violation to ``aim`` by steps over the variables near the margin, or over all; return their number.
 
@@ -414,7 +413,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     return taken
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def advance(points, s, goal, gap, limit, copied_share):
     """Take rounds until the violation is allowed, or for about as long as ``limit`` steps take; return the status.
 
@@ -507,7 +506,7 @@ def _start_near(problems, chain, found, k, s, target, tol):
     return growth if growth <= _GROWN * tol else 1.0
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _mean_start(s, sums):
     """Spread the sum of each group over some of its variables, in proportion to their bounds."""
     small()
@@ -522,7 +521,7 @@ def _mean_start(s, sums):
             s.coef[t] = weight * (sums[g] / total) if total > 0 else 0.0
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def place_at_bounds(f, coef, lower, upper, total):
     """Give coefficients a sum, positive or negative: those of the largest slopes are at their bounds, others are 0."""
     small()
@@ -553,7 +552,7 @@ def place_at_bounds(f, coef, lower, upper, total):
                 left -= step
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _start(points, s, sums, sums_only, in_margins):
     """Compute the gradient of a start that is not 0; return twice the margin of the means of two groups, or 1."""
     small()
@@ -584,7 +583,7 @@ def _start(points, s, sums, sums_only, in_margins):
     return unit
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _start_at_bounds(points, s):
     """Move coefficients, if all are 0, to their bounds: the largest slopes rise, the smallest fall by the same sum.
 
@@ -620,7 +619,7 @@ def _start_at_bounds(points, s):
     subtract_changes(s, zeros)
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _share_of_goal(s, target, total, goal):
     """Return the share of the tolerance of one group that steps aim at next: 1 if the gap of the state is small."""
     small()
@@ -630,7 +629,7 @@ def _share_of_goal(s, target, total, goal):
     return finer(gap, value + bias[0] * total + gap, goal.coarse)
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def solve_small(rows, exact, problems, chain, found, position, memory, goal, max_iter):
     """Solve duals from ``position[DUAL]`` on until all are solved or about `STEP_WORK` is done.
 

@@ -18,7 +18,7 @@ from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WO
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.on_demand import add_changes, add_rows, picked, tiles_of_points
-from mercer.solvers.svm.smo import LANES, VECTORS, offsets
+from mercer.solvers.svm.smo import LANES, compiled_vectors, offsets
 from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient, measure
 
 # Largest number of steps beside one for each variable.
@@ -368,7 +368,7 @@ def _near_first(s, bias, group, reach, order):
     return near, near + order.size - last
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def refine(points, exact, s, own, target, bias, sums, reach, operations):
     """Refine the solution of a small problem if the number of ``operations`` suffices, and its violation falls.
 

@@ -11,7 +11,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.costs import AT_ONCE
 from mercer._compute.distances import recompute_row
 from mercer._compute.intrinsics import call_loop, empty, larger, small, smaller, wide
-from mercer.solvers.svm.smo import LANES, VECTORS, subtract_changes
+from mercer.solvers.svm.smo import LANES, compiled_vectors, subtract_changes
 
 # Places of the counts of a state: rows in use, steps taken, rows wanted.
 USED, TAKEN, WANTED = range(3)
@@ -83,7 +83,7 @@ class Tiles(NamedTuple):
     own: Any
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def picked(values, places, arena=None):
     """Return the values at some places, 0 for padding."""
     small()
@@ -93,7 +93,7 @@ def picked(values, places, arena=None):
     return out
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def tiles_of_points(rows, own, K, arena=None):
     """Return the tiles of the points ``own`` of variables, padded to the width of K."""
     small()
@@ -125,7 +125,7 @@ def tiles_of_points(rows, own, K, arena=None):
     )
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def tiles_of(rows, centre, points, K, arena=None):
     """Return the coordinates of some points about a centre (d,), padded to the width of K, as tiles (k, d, width)."""
     small()
@@ -145,7 +145,7 @@ def tiles_of(rows, centre, points, K, arena=None):
     return tiles
 
 
-@functools.partial(compiled, flags=VECTORS, inline=True)
+@functools.partial(compiled_vectors, inline=True)
 def _add_products(own, tile, k, stop, out):
     """Add the inner products of a point with those of a tile to ``out``: coordinates k to stop, eight at a time."""
     while k + 8 <= stop:
@@ -178,7 +178,7 @@ def _add_products(own, tile, k, stop, out):
         k += 1
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def fill_rows(points, wanted, out):
     """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
     wide()
@@ -219,7 +219,7 @@ def fill_rows(points, wanted, out):
             _add_terms(terms, own, tile, out, b * width)
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def _add_terms(terms, own, tile, out, start):
     """Replace the scalars of a tile in columns of ``out`` by the sum of the terms."""
     small()
@@ -272,7 +272,7 @@ def add_rows(points, K, slots, used, wanted):
     return used
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def add_changes(points, s, before):
     """Subtract the products of K with changes of coefficients from f; of few variables all rows are computed."""
     small()
@@ -287,7 +287,7 @@ def add_changes(points, s, before):
     subtract_changes(s, before)
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def wanted_rows(groups, middle, rising, falling, slots, missing, wanted):
     """Write the variable whose row is missing, if there is one, and those without a row that violate most; count all.
 

@@ -23,10 +23,11 @@ _FLAT = 1e-12
 # Entries of the gradient that stay in the processor's cache while rows pass.
 _PIECE = 1024
 # No compared number is a NaN; this flag lets comparisons run on vector registers.
-VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
+_VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
+compiled_vectors = functools.partial(compiled, flags=_VECTORS)
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def take_steps(
     K,
     slots,
@@ -152,7 +153,7 @@ def offsets(coef, lower, upper, epsilon):
     return rise, fall
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def load(f, coef, lower, upper, epsilon, rising, falling):
     """Write the slopes of a gradient; return the largest of each kind in float64."""
     top = bottom = -np.inf
@@ -167,7 +168,7 @@ def load(f, coef, lower, upper, epsilon, rising, falling):
     return top, bottom
 
 
-@functools.partial(compiled, flags=VECTORS, inline=True)
+@functools.partial(compiled_vectors, inline=True)
 def _update(rising, falling, row_i, row_j, step):
     """Update the slopes by a step; return the largest of each kind."""
     number = rising.dtype.type
@@ -183,13 +184,13 @@ def _update(rising, falling, row_i, row_j, step):
     return top, bottom
 
 
-@functools.partial(compiled, flags=VECTORS | {"arcp", "ninf"}, inline=True)
+@functools.partial(compiled, flags=_VECTORS | {"arcp", "ninf"}, inline=True)
 def _quotient(a, b):
     """Return about a / b of finite numbers: loops multiply by the processor's estimate of 1 / b."""
     return a / b
 
 
-@functools.partial(compiled, flags=VECTORS, inline=True)
+@functools.partial(compiled_vectors, inline=True)
 def _gains(row, falling, diagonal, gains, own, top, scale):
     """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
     floor = np.float32(_FLAT * abs(own) + 1e-37)
@@ -205,7 +206,7 @@ def _gains(row, falling, diagonal, gains, own, top, scale):
     return best
 
 
-@functools.partial(compiled, flags=VECTORS, inline=True)
+@functools.partial(compiled_vectors, inline=True)
 def _first(values, value):
     """Return the first place of a value that is among the values."""
     for a in range(0, values.size, _BLOCK):

@@ -6,7 +6,6 @@ bias each.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +19,7 @@ from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.options import FINEST
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.smo import VECTORS, offsets
+from mercer.solvers.svm.smo import compiled_vectors, offsets
 
 # Rounding of a number; a coefficient that was stored or multiplied is at a bound within so many of them.
 EPS = float(np.finfo(np.float64).eps)
@@ -73,7 +72,7 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
     return violation if numbers else np.inf
 
 
-@functools.partial(compiled, flags=VECTORS)
+@compiled_vectors
 def objectives(target, f, coef, lower, upper, epsilon, bias):
     """Return the dual objective about a bias, and the gap, of a point between finite bounds.
 
