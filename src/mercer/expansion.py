@@ -45,9 +45,7 @@ from mercer.kernels.base import (
     require_resolved,
     validated,
 )
-from mercer.kernels.direct_sum import DirectSum
-from mercer.kernels.marked import parts_of, plain_rows
-from mercer.kernels.variable_width import extends
+from mercer.kernels.marked import DirectSum, extends, parts_of, plain_rows
 
 
 @explain_class

@@ -25,9 +25,8 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
-from mercer.kernels.marked import kernel_of_data
+from mercer.kernels.marked import extends, kernel_of_data
 from mercer.kernels.shorthand import with_kernel
-from mercer.kernels.variable_width import extends
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
 from mercer.solvers.svm import pairs

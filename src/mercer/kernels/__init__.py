@@ -2,9 +2,7 @@
 
 from mercer.kernels import tracing as tracing  # registers the expressions of kernels
 from mercer.kernels.algebra import Constant, Exp, Power, Product, Scaled, Sum
-from mercer.kernels.anova import Anova
 from mercer.kernels.base import Kernel, Tags
-from mercer.kernels.bspline import BSpline
 from mercer.kernels.conditional import Multiquadric, PowerDistance, ThinPlate
 from mercer.kernels.coordinatewise import (
     AdditiveChi2,
@@ -14,20 +12,20 @@ from mercer.kernels.coordinatewise import (
     Intersection,
     Laplacian,
 )
-from mercer.kernels.direct_sum import DirectSum
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
+from mercer.kernels.marked import DirectSum, VariableWidthGaussian
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.productwise import Anova, BSpline
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
 from mercer.kernels.rescaled import Normalized, Rescaled
-from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [
     "AdditiveChi2",
