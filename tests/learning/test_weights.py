@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.learning.weights import aligned_weights, weighted_sum
+from mercer.learning.candidates import aligned_weights, weighted_sum
 
 
 def programme(seed, p=5, rank=8):

@@ -24,10 +24,9 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.base import Kernel, check_pairwise, require_kernel
-from mercer.learning.candidates import chosen_shares
+from mercer.learning.candidates import aligned_weights, chosen_shares, weighted_sum
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Matrices, Objective, margin_weights
-from mercer.learning.weights import aligned_weights, weighted_sum
 from mercer.linalg.convexity import convexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Options

@@ -1,19 +1,48 @@
 """Sums of kernels that leave-one-out errors of ridge regression choose among: equal, single, mean, aligned, stacked."""
 
+import functools
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
+from scipy.optimize import nnls
 
 from mercer._common import Array, as_float64
 from mercer._compute.points import count_points, take_points
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first, rounding
-from mercer.learning.members import COMPARED, RIDGES, least
-from mercer.learning.weights import stack_weights, weighted_sum
+from mercer.learning.members import COMPARED, RIDGES, least, stack_weights
 from mercer.linalg.cholesky import leave_one_out
 from mercer.linalg.convexity import convexity
+
+
+def weighted_sum(kernels: Sequence[Kernel], weights: Array) -> Kernel:
+    """Return sum_k weights[k] kernels[k] as a kernel, without the kernels of weight 0."""
+    pairs = zip(kernels, weights, strict=True)
+    return functools.reduce(
+        operator.add, [float(weight) * kernel for kernel, weight in pairs if weight > 0]
+    )
+
+
+def aligned_weights(M: Array, a: Array) -> Array:
+    r"""Return nonnegative weights (p,) whose kernel has the largest alignment, up to their common factor.
+
+    The programme over kernels of norm 1, with <K_k, K_l> in M (p, p) and <K_k, Y Y'> in a (p,), is
+
+    .. math:: \min_{v \ge 0} v'Mv - 2 v'a
+
+    Cortes, Mohri, Rostamizadeh (2012), proposition 9; `nnls` solves it exactly.
+    """
+    norms = np.sqrt(M.diagonal())
+    M = M / np.outer(norms, norms)
+    values, vectors = scipy.linalg.eigh(M)
+    # the diagonal is 1; equal kernels share their weight
+    roots = np.sqrt(np.maximum(values, 1e-9))
+    weights, _ = nnls(roots[:, None] * vectors.T, vectors.T @ (a / norms) / roots)
+    return weights / norms
 
 
 class Ridged(NamedTuple):

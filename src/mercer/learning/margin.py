@@ -15,8 +15,8 @@ from mercer._compute.points import count_points, widened
 from mercer._compute.threads import run_on_rows, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.learning.candidates import weighted_sum
 from mercer.learning.centred import beside_first, variance
-from mercer.learning.weights import weighted_sum
 from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.pairs import Subproblems, subproblems

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
 from mercer._common import Array, notify
@@ -18,7 +19,6 @@ from mercer.kernels import Laplacian, Mapped, Matern
 from mercer.kernels.base import Kernel
 from mercer.kernels.mapped import map_rows
 from mercer.learning.tuning import Scales, Tuning, likely_scales
-from mercer.learning.weights import stack_weights
 from mercer.linalg.cholesky import leave_one_out
 
 # Kernels of members, as functions of distances in a metric.
@@ -268,6 +268,16 @@ def _stacked(members, rows, first):
         kept = [int(weights.argmax())]
     predictions = sum(w * (Y - each.residuals) for w, each in zip(weights, members, strict=True))
     return Stack([members[i].member for i in kept], weights[kept], predictions, judged)
+
+
+def stack_weights(residuals: Sequence[Array], Y: Array, weights: Array) -> Array:
+    """Return the nonnegative weights of predictions of Y (n, p), given their residuals, by least squares."""
+    root = np.sqrt(weights)[:, None]
+    P = np.stack([(root * (Y - each)).ravel() for each in residuals], axis=1)
+    targets = (root * Y).ravel()
+    # predictions of almost 0 would have huge weights
+    ridge = np.sqrt(1e-3 * (targets @ targets)) * np.eye(len(residuals))
+    return nnls(np.vstack([P, ridge]), np.append(targets, np.zeros(len(residuals))))[0]
 
 
 def _refined(member, rows, moves, first=0, start=None):
