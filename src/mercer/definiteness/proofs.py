@@ -83,11 +83,13 @@ def _below(proof):
     return tuple(replace(line, depth=line.depth + 1) for line in proof.statements)
 
 
-def closed(rule: str, kernel: Kernel) -> Proof:
-    """Return the proof of a kernel that is positive semidefinite when all its parts are."""
+def closed(rule: str, kernel: Kernel, where: str = "") -> Proof:
+    """Return the proof of a kernel that is positive semidefinite when all its parts are, on their points by default."""
     parts = [prove(part) for part in inner_kernels(kernel).values()]
     below = tuple(line for part in parts for line in _below(part))
-    where = next((part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS)
+    where = where or next(
+        (part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS
+    )
     if all(part.holds for part in parts):
         return Proof(True, (Statement("proved", where, rule), *below))
     return Proof(None, (Statement("open", where, f"{rule}, but not all parts are proved"), *below))
@@ -214,23 +216,20 @@ def _(kernel: kernels.Scaled):
     return closed("a positive multiple of a positive semidefinite kernel", kernel)
 
 
-def _over_vectors(rule, where, kernel):
-    proof = closed(rule, kernel)
-    first, *parts = proof.statements
-    return Proof(proof.holds, (replace(first, where=where), *parts))
-
-
 # Kernels of objects with vectors, whose proof is that of a kernel of the vectors.
-for _kind, _rule, _where in [
-    (
-        sets.MeanMap,
+register(
+    sets.MeanMap,
+    functools.partial(
+        closed,
         "an inner product of means in the feature space of a positive semidefinite kernel",
-        "all bags of vectors",
+        where="all bags of vectors",
     ),
-    (
-        graphs.AttributedShortestPath,
+)
+register(
+    graphs.AttributedShortestPath,
+    functools.partial(
+        closed,
         "an inner product of sums of products of features of two nodes, by the length of their path",
-        "all graphs with vectors of nodes",
+        where="all graphs with vectors of nodes",
     ),
-]:
-    register(_kind, functools.partial(_over_vectors, _rule, _where))
+)
