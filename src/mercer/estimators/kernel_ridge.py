@@ -241,8 +241,9 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         if terms is not None:
             coef = ridge.free_coefficients(found.expansion, points, targets, weights, terms.P)
             dtype = self.intercept_.dtype
-            self.intercept_ = terms.intercept(coef).astype(dtype)
-            self.free_coef_: Array = terms.slopes(coef).astype(dtype)
+            constants, slopes = terms.unscaled(coef)
+            self.intercept_ = constants.astype(dtype)
+            self.free_coef_: Array = slopes.astype(dtype)
             self._free = self.free if _is_rule(self.free) else terms.columns
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
@@ -294,9 +295,9 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
     def _check_free(self):
         if self.free is None:
             return
-        named = isinstance(self.free, str)
-        of_rows = callable(self.free) or (named and self.free == "linear")
-        if not of_rows and not (self.free == "constant" if named else np.ndim(self.free) == 2):
+        kind = self.free if isinstance(self.free, str) else np.ndim(self.free)
+        of_rows = callable(self.free) or kind == "linear"
+        if not of_rows and kind not in ("constant", 2):
             raise TypeError(
                 f"free = {shown(self.free)} must be None, 'constant', 'linear', a function of the rows, or an array "
                 "(n, q) of values at the training points; a function may select columns of X."
@@ -603,10 +604,8 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         def compute():
             terms = self._terms(posterior.points)
             given, _, _, weights = self._of_fit()
-            phi = features(self.kernel_, posterior.points)
             own = self._free
             return ridge.border(
-                phi,
                 posterior,
                 given if alpha is None else alpha,
                 weights,
@@ -625,14 +624,14 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
                 "loo_residuals_ needs all training points: fit with landmarks=None."
             )
         self._free_left_out(weights)
-        terms = self._terms(self.expansion_.points)
-        # the rest, of which points of weight 0 have residuals
-        rest = (
-            targets
-            if terms is None
-            else targets - self.intercept_ - terms.columns @ self.free_coef_
-        )
+        # of which points of weight 0 have residuals
+        rest = self._rest(targets, self._terms(self.expansion_.points))
         return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
+
+    def _rest(self, targets, terms):
+        """Return targets (n, n_targets) without the constant and the free terms of the training points."""
+        rest = targets - self.intercept_
+        return rest if terms is None else rest - terms.columns @ self.free_coef_
 
     def _free_left_out(self, weights):
         """Return the free terms of the training points (n, q) or None, or raise for points that cannot be left out."""
@@ -719,16 +718,14 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
             not hasattr(self, "_asked") or self._of_fit()[2] is not None
         )
         psi = self._exact(kernel, points if every else None)
-        # zeros, unless the user gave others
-        targets = y.reshape(len(y), -1) - self.intercept_
+        targets = y.reshape(len(y), -1)
         terms = self._terms(psi.points)
-        if terms is None:
-            found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
-        else:
-            rest = targets - terms.columns @ self.free_coef_
-            found = ridge.bordered_residuals(
-                psi, rest, y.reshape(len(y), -1), self.alpha_, weights, terms.P
-            )
+        rest = self._rest(targets, terms)
+        found = (
+            ridge.normal_residuals(psi, points, rest, self.alpha_, weights)
+            if terms is None
+            else ridge.bordered_residuals(psi, rest, targets, self.alpha_, weights, terms.P)
+        )
         budget = parse_memory(self.memory)
         return Residuals(
             found, not every or self._convexity(features(kernel, points), weights, budget).proved
@@ -767,15 +764,12 @@ class _Terms(NamedTuple):
             return columns / self.scale
         return np.column_stack([np.ones(len(columns)), (columns - self.centre) / self.scale])
 
-    def intercept(self, coef):
-        """Return the constants (p,) for given coefficients (q, p) of the columns."""
+    def unscaled(self, coef):
+        """Return the constants (p,), and the coefficients of the columns, for those of ``P``."""
         if self.centre is None:
-            return np.zeros(coef.shape[1])
-        return coef[0] - (self.centre / self.scale) @ coef[1:]
-
-    def slopes(self, coef):
-        """Return the coefficients of the terms but the constant."""
-        return (coef if self.centre is None else coef[1:]) / self.scale[:, None]
+            return np.zeros(coef.shape[1]), coef / self.scale[:, None]
+        slopes = coef[1:] / self.scale[:, None]
+        return coef[0] - self.centre @ slopes, slopes
 
 
 def _columns(free, points):

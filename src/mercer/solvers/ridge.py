@@ -335,7 +335,6 @@ class Border(NamedTuple):
 
 
 def border(
-    phi: Expansion,
     R: Expansion,
     alpha: float,
     weights: Array | None,
@@ -345,9 +344,9 @@ def border(
     """Return the free columns P (n, q) beside ``posterior``, whose values at other points are ``columns(X)``."""
     root = _roots(weights, len(P))
     Q = scipy.linalg.orth(root * P)
-    wide = in_float64(phi)
-    U = wide @ (root * Q)
-    products = wide.inner(U)
+    phi = in_float64(features(R.kernel, R.points))
+    U = phi @ (root * Q)
+    products = phi.inner(U)
     square = (root * Q).T @ products + alpha * np.eye(Q.shape[1])
     return Border(
         root * Q, np.linalg.pinv(Q.T @ (root * P)), U, products.T @ R.coef, square, columns
