@@ -117,13 +117,63 @@ class Encoder:
         return {name: self.node(value, name) for name, value in values.items()}
 
 
-@functools.singledispatch
 def _encode(value, into):
-    name = type(value).__name__
+    """Return the node of a value; classes come before those that they are derived from."""
+    match value:
+        case None | bool():
+            return value
+        case str():
+            # a subclass becomes a plain string
+            return str(value)
+        case bytes():
+            return {"bytes": value.hex()}
+        case np.generic():
+            return _encode_scalar(value, into)
+        case int():
+            if value not in _INTEGERS:
+                into.refuse(f"{value} must be an integer of at most 64 bits.")
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+        case Objects():
+            return {"points": into.each(value)}
+        case list():
+            return into.each(value)
+        case tuple():
+            return {"tuple": into.each(value)}
+        case set() | frozenset():
+            # in an order that does not depend on hashes
+            members = sorted(value, key=lambda item: (type(item).__name__, repr(item)))
+            return {type(value).__name__: into.each(members)}
+        case dict():
+            pairs = [
+                [into.node(key, "key"), into.node(each, str(key))] for key, each in value.items()
+            ]
+            return {"dict": pairs}
+        case Table():
+            return {"table": [into.each(value.columns), into.node(value.names, "names")]}
+        case np.ndarray():
+            return _encode_array(value, into)
+        case sp.csr_matrix() | sp.csr_array():
+            return _encode_sparse(value, into)
+        case Expansion():
+            into.points.append(value.points)
+            fields = {"kernel": value.kernel, "points": value.points, "coef": value.coef}
+            return {"expansion": into.fields(fields)}
+        case functools.partial():
+            return _encode_partial(value, into)
+        case Pipeline():
+            return _encode_pipeline(value, into)
     if allowlist.is_storable_estimator(value):
         return _encode_estimator(value, into)
     if isinstance(value, Kernel) or name_in_files(type(value)):
         return _encode_record(value, into)
+    return _refuse(value, into)
+
+
+def _refuse(value, into):
+    """Raise an error that says why a file cannot hold a value, and what to do."""
+    name = type(value).__name__
     if callable(value) and not hasattr(value, "get_params"):
         into.refuse(f"{name} is a Python function, {_IS_CODE}")
     if hasattr(value, "get_params"):
@@ -134,85 +184,20 @@ def _encode(value, into):
         )
     seed = _SEED if name in ("RandomState", "Generator") else ""
     remedy = _SPLITTER if hasattr(value, "get_n_splits") else seed
-    return into.refuse(
+    into.refuse(
         f"a model file cannot hold the type {type(value).__module__}.{name}; it holds numbers, strings, arrays, "
         f"kernels, expansions and records of Mercer.{remedy}"
     )
 
 
-@_encode.register(type(None))
-@_encode.register(bool)
-@_encode.register(str)
-def _encode_itself(value, into):  # noqa: ARG001
-    # a subclass of str becomes a plain string
-    return str(value) if isinstance(value, str) else value
-
-
-@_encode.register
-def _encode_integer(value: int, into):
-    if value not in _INTEGERS:
-        into.refuse(f"{value} must be an integer of at most 64 bits.")
-    return int(value)
-
-
-@_encode.register
-def _encode_float(value: float, into):  # noqa: ARG001
-    return float(value) if math.isfinite(value) else {"float": repr(float(value))}
-
-
-@_encode.register
-def _encode_scalar(value: np.generic, into):
+def _encode_scalar(value, into):
     dtype = value.dtype.newbyteorder("<").str
     if dtype not in SCALARS:
         into.refuse(f"a model file cannot hold a scalar of dtype {value.dtype}.")
     return {"scalar": [dtype, into.node(value.item(), "value")]}
 
 
-@_encode.register
-def _encode_list(value: list, into):
-    return into.each(value)
-
-
-@_encode.register
-def _encode_points(value: Objects, into):
-    return {"points": into.each(value)}
-
-
-@_encode.register
-def _encode_table(value: Table, into):
-    return {"table": [into.each(value.columns), into.node(value.names, "names")]}
-
-
-@_encode.register(set)
-@_encode.register(frozenset)
-def _encode_set(value, into):
-    # in an order that does not depend on hashes
-    return {
-        type(value).__name__: into.each(
-            sorted(value, key=lambda item: (type(item).__name__, repr(item)))
-        )
-    }
-
-
-@_encode.register
-def _encode_bytes(value: bytes, into):  # noqa: ARG001
-    return {"bytes": value.hex()}
-
-
-@_encode.register
-def _encode_tuple(value: tuple, into):
-    return {"tuple": into.each(value)}
-
-
-@_encode.register
-def _encode_dict(value: dict, into):
-    return {
-        "dict": [[into.node(key, "key"), into.node(item, str(key))] for key, item in value.items()]
-    }
-
-
-@_encode.register
-def _encode_array(value: np.ndarray, into):
+def _encode_array(value, into):
     if isinstance(value, np.ma.MaskedArray):
         into.refuse("a model file cannot hold a masked array; fill it.")
     if value.dtype.kind == "O":
@@ -222,8 +207,6 @@ def _encode_array(value: np.ndarray, into):
     return {"array": into.array(np.asarray(value))}
 
 
-@_encode.register(sp.csr_matrix)
-@_encode.register(sp.csr_array)
 def _encode_sparse(value, into):
     if value.shape[1] > WIDEST:
         into.refuse(f"sparse rows have {value.shape[1]} columns; they must have at most {WIDEST}.")
@@ -232,16 +215,6 @@ def _encode_sparse(value, into):
         value.sum_duplicates()
     parts = [into.node(getattr(value, name), name) for name in ("data", "indices", "indptr")]
     return {"sparse": [type(value).__name__, list(value.shape), *parts]}
-
-
-@_encode.register
-def _encode_expansion(value: Expansion, into):
-    into.points.append(value.points)
-    return {
-        "expansion": into.fields(
-            {"kernel": value.kernel, "points": value.points, "coef": value.coef}
-        )
-    }
 
 
 def _encode_record(value, into):
@@ -278,8 +251,7 @@ def _encode_estimator(value, into):
     return {"estimator": [cls.__name__, into.fields(params), into.fields(state)]}
 
 
-@_encode.register
-def _encode_partial(value: functools.partial, into):
+def _encode_partial(value, into):
     if type(value) is not functools.partial or not isinstance(value.func, TRANSFORMS):
         into.refuse(f"{shown(value.func)} is a Python function, {_IS_CODE}")
     return {
@@ -291,8 +263,7 @@ def _encode_partial(value: functools.partial, into):
     }
 
 
-@_encode.register
-def _encode_pipeline(value: Pipeline, into):
+def _encode_pipeline(value, into):
     if type(value) is not Pipeline or value.memory is not None:
         into.refuse("a pipeline must be of scikit-learn's class Pipeline, with memory=None.")
     return {"pipeline": [[name, into.node(step, name)] for name, step in value.steps]}

@@ -292,10 +292,10 @@ def _require_array(name, value, shape):
 # --- relations between attributes ------------------------------------------------------------------------------------
 
 
-def _require_functions(classes, intercept, multi_class):
+def _require_functions(model, multi_class):
     """Check that there is an intercept for each class, or for each pair."""
-    c = len(classes)
-    m = len(intercept)
+    c = len(model.classes_)
+    m = len(model.intercept_)
     require(multi_class in ("ovo", "ovr"), "multi_class must be 'ovo' or 'ovr'")
     expected = 1 if c == 2 else c if multi_class == "ovr" else c * (c - 1) // 2
     require(m == expected, f"intercept_ has {m} entries; {c} classes need {expected}")
@@ -305,7 +305,7 @@ def _require_classes(model):
     """Check that intercepts, coefficients and support vectors match the classes."""
     c = len(model.classes_)
     m = len(model.intercept_)
-    _require_functions(model.classes_, model.intercept_, model.multi_class)
+    _require_functions(model, model.multi_class)
     if "dual_coef_" not in vars(model):
         return
     n, k = model.dual_coef_.shape
@@ -333,7 +333,7 @@ def _require_mistakes(model):
                 run.rows.min() >= 0 and run.rows.max() < n,
                 f"rows of mistakes_ must be between 0 and {n - 1}",
             )
-    _require_functions(model.classes_, model.intercept_, "ovr")
+    _require_functions(model, "ovr")
 
 
 def _require_columns(model):
@@ -369,7 +369,7 @@ def _require_asked(model):
 def _require_table_classes(model):
     """Check that a table model has the functions of its classes, or of their pairs."""
     _require_columns(model)
-    _require_functions(model.classes_, model.intercept_, model.multi_class_)
+    _require_functions(model, model.multi_class_)
 
 
 _FURTHER = {

@@ -100,8 +100,10 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
         blocks, intercept = _by_class(
             coef, intercept, len(labels), getattr(model, "multi_class", "ovo")
         )
-        # the first of two labels is LIBSVM's positive class
-        labels = labels[::-1] if len(labels) == 2 else labels
+        if len(labels) == 2:
+            # the first of two labels is LIBSVM's positive class
+            labels = labels[::-1]
+            blocks = blocks[::-1]
     lines += [f"nr_class {2 if labels is None else len(labels)}"]
     lines += [f"total_sv {sum(len(rows) for rows, _ in blocks)}", f"rho {_join(0.0 - intercept)}"]
     if labels is not None:
@@ -215,11 +217,8 @@ def _integer_labels(classes):
 
 def _by_class(coef, intercept, c, multi_class):
     """Return the rows and coefficients (n, c - 1) of each class in LIBSVM's order, and the intercepts of all pairs."""
-    if c == 2:
-        # sums do not depend on the order, but LIBSVM itself writes the vectors of a class together
-        return [(np.flatnonzero(own), coef) for own in (coef[:, 0] > 0, coef[:, 0] < 0)], intercept
     signs = class_signs(c, "ovo")
-    if multi_class == "ovr":
+    if c > 2 and multi_class == "ovr":
         coef = coef @ signs
         intercept = intercept @ signs
     packed = np.zeros((c, len(coef), c - 1))
@@ -262,4 +261,4 @@ def _entries(points):
 
 
 def _join(values):
-    return " ".join(repr(value) for value in np.asarray(values).tolist())
+    return " ".join(map(repr, np.asarray(values).tolist()))

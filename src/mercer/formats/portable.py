@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -344,7 +343,6 @@ def _views(expressions, vectors):
             if each.is_input:
                 found.setdefault(view_of(each), (source, []))[1].append(each)
     views = {}
-    sharing = defaultdict(list)
     for key, (source, symbols) in found.items():
         mapped = source
         maps = []
@@ -356,11 +354,10 @@ def _views(expressions, vectors):
         views[key] = MappedPoints(
             tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth
         )
-        sharing[id(source)].append(key)
-    for keys in sharing.values():
-        source = found[keys[0]][0]
-        if len(keys) > 1 and source.size < sum(views[key].points.size for key in keys):
-            views |= {key: replace(views[key], source=source) for key in keys}
+    for key, (source, _) in found.items():
+        sizes = [views[other].points.size for other, (own, _) in found.items() if own is source]
+        if len(sizes) > 1 and source.size < sum(sizes):
+            views[key] = replace(views[key], source=source)
     return views
 
 
@@ -500,31 +497,23 @@ def scaling(pipeline: Pipeline) -> tuple[Array | float, Array | float]:
     return shift, factor
 
 
-@functools.singledispatch
 def _linear(step):
     """Return shift and factor of a fitted scaler, None for a step that is not linear in each column."""
-
-
-@_linear.register
-def _(step: StandardScaler):
-    return _numbers(step.mean_ if step.with_mean else None, 0.0), 1 / _numbers(step.scale_, 1.0)
-
-
-@_linear.register
-def _(step: RobustScaler):
-    return _numbers(step.center_, 0.0), 1 / _numbers(step.scale_, 1.0)
-
-
-@_linear.register
-def _(step: MaxAbsScaler):
-    # scikit-learn before 1.8 has no clip
-    return None if getattr(step, "clip", False) else (0.0, 1 / _numbers(step.scale_, 1.0))
-
-
-@_linear.register
-def _(step: MinMaxScaler):
-    factor = _numbers(step.scale_, 1.0)
-    return None if step.clip else (-step.min_ / factor, factor)
+    # scikit-learn before 1.8 has scalers without clip
+    if getattr(step, "clip", False):
+        return None
+    match step:
+        case StandardScaler():
+            shift = step.mean_ if step.with_mean else None
+            return _numbers(shift, 0.0), 1 / _numbers(step.scale_, 1.0)
+        case RobustScaler():
+            return _numbers(step.center_, 0.0), 1 / _numbers(step.scale_, 1.0)
+        case MaxAbsScaler():
+            return 0.0, 1 / _numbers(step.scale_, 1.0)
+        case MinMaxScaler():
+            factor = _numbers(step.scale_, 1.0)
+            return -step.min_ / factor, factor
+    return None
 
 
 def _numbers(values, default):
