@@ -360,6 +360,15 @@ def test_weights_do_not_move_the_bandwidth(cls, sample):
     )
 
 
+@pytest.mark.parametrize("container", CONTAINERS, ids=name_of)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ties_are_broken_as_by_scikit_learn(n_classes, container, sample):
+    X, y = container(sample[0]), np.minimum(sample[2], n_classes - 1)
+    model = switched.SVC(break_ties=True).fit(X, y)
+    assert model.mercer_ is not None
+    assert np.mean(model.predict(X) == svm.SVC(break_ties=True).fit(X, y).predict(X)) > 0.98
+
+
 @pytest.mark.parametrize("class_weight", [{0: 3.0, 2: 0.5}, "balanced"], ids=str)
 @pytest.mark.parametrize("cls", CLASSIFIERS, ids=name_of)
 def test_weights_of_classes_are_those_of_scikit_learn(cls, class_weight, sample):

@@ -71,6 +71,7 @@ class Machine(Fitted):
         self.n_iter_ = model.n_iter_
         self._gamma = getattr(model.kernel_, "gamma", 0.0)
         self._probA = self._probB = np.empty(0)
+        self._effective_probability = False
         self.fit_status_ = 0
         if not callable(self.kernel):
             self.n_features_in_ = self.shape_fit_[-1]
