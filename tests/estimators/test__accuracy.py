@@ -547,3 +547,17 @@ def test_coordinates_that_float32_rounds_by_more_than_a_thousandth_are_said_to_b
     )
     assert bool(said) == (errors.max() > 1e-3 * sizes.max())
     assert bool(said) == (gamma < 1e-4)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e6])
+def test_a_matrix_of_definite_values_has_the_gap_of_its_kernel(C, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(200, 5))
+    y = X[:, 0] + 0.5 * rng.normal(size=200) > 0
+    kernel = mc.Gaussian(1.0)
+    matrix = mc.SVC(C, kernel="precomputed").fit(kernel(X, X), y)
+    known = mc.SVC(C, kernel=kernel).fit(X, y)
+    np.testing.assert_allclose(matrix.dual_coef_, known.dual_coef_, rtol=1e-6)
+    # a proof of more than rounding: no share of n C^2 is added
+    assert matrix.certificate_.convex
+    assert matrix.certificate_.gap <= 1e-8 * matrix.certificate_.dual

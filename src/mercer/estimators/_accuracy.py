@@ -126,10 +126,10 @@ def conclude(
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )
-    proved_by_tags = convexity == Convexity(True)
+    certain = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     rounded = 2 * noise + sums + moved > _NOTICED * tol
-    if not (solved.stored and proved_by_tags) or unsure or hidden or rounded:
+    if not (solved.stored and certain) or unsure or hidden or rounded:
         found = replace(recompute(convexity.shift), convex=convexity.proved)
     else:
         found = Certificate(

@@ -58,8 +58,8 @@ def convexity(
     found = on_sample(values, n, name, centre)
     if found.proved is not None or 8 * _ARRAYS * n * n > budget:
         return found
-    found = _Matrix.of(values(np.arange(n)), centre)
-    shift = found.proved_shift()
+    found = _Matrix.of(values(np.arange(n)))
+    shift = found.proved_shift(centre)
     if shift is None:
         return Convexity(
             False, evidence=f"{name.format(n)} has an eigenvalue below {-found.shifts[-1]:.3g}"
@@ -77,11 +77,11 @@ def on_sample(
     if n < 2:
         return Convexity(True)
     rows = evenly_spaced(n, PROVED)
-    found = _Matrix.of(values(rows), centre)
-    shift = found.proved_shift()
+    found = _Matrix.of(values(rows))
+    shift = found.proved_shift(centre)
     if shift is not None:
         return Convexity(True, shift) if n == len(rows) else Convexity(None)
-    spectrum = scipy.linalg.eigvalsh(found.K)
+    spectrum = scipy.linalg.eigvalsh(found.part(centre))
     return Convexity(
         False,
         evidence=f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}",
@@ -89,19 +89,23 @@ def on_sample(
 
 
 class _Matrix(NamedTuple):
-    """The symmetric part of a matrix in float64, centred or not, its largest value before, and eps of its type."""
+    """The symmetric part of a matrix in float64, its largest value, and eps of its type."""
 
     K: Array
     size: float
     epsilon: float
 
     @classmethod
-    def of(cls, block, centre):
+    def of(cls, block):
         block = np.asarray(block)
         K = as_float64(block)
         K = 0.5 * (K + K.T)
         size = max(float(K.max()), -float(K.min()))
-        return cls(centred(K) if centre else K, size, float(np.finfo(block.dtype).eps))
+        return cls(K, size, float(np.finfo(block.dtype).eps))
+
+    def part(self, centre):
+        """Return the matrix, or H times it times H."""
+        return centred(self.K) if centre else self.K
 
     @property
     def shifts(self):
@@ -110,8 +114,10 @@ class _Matrix(NamedTuple):
         usual = np.sqrt(n) * np.array([EPS, self.epsilon])
         return self.size * np.append(np.unique(usual), _ROUNDINGS * n * self.epsilon)
 
-    def proved_shift(self):
+    def proved_shift(self, centre):
         r"""Return a number with K + number I positive semidefinite, by a factor of K + s I, or None; K stays then.
+
+        It is 0 if K, not centred, has a factor with s as far below 0 as rounding may mislead; else that of its part.
 
         .. math:: \lambda_1(K) \ge -s - n \epsilon\, (\mathrm{tr}(K + s I) + 4 \max |k|)
 
@@ -119,8 +125,12 @@ class _Matrix(NamedTuple):
         of the symmetric part and of centring.
         """
         n = len(self.K)
-        trace = float(self.K.trace())
-        shift = lapack.factorise_shifted(self.K.T, self.shifts)
+        least = n * EPS * (float(self.K.trace()) + 4 * self.size)
+        if lapack.factorise_shifted(self.K.T, [-least]) is not None:
+            return 0.0
+        K = self.part(centre)
+        trace = float(K.trace())
+        shift = lapack.factorise_shifted(K.T, self.shifts)
         return None if shift is None else shift + n * EPS * (trace + n * shift + 4 * self.size)
 
 
