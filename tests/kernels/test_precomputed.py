@@ -249,3 +249,11 @@ def test_arrays_of_other_libraries_are_refused_by_name():
             match=f"{name} must be an array of NumPy for Precomputed, got array_api_strict",
         ):
             call()
+
+
+@pytest.mark.parametrize("kernel", [2 * mc.Precomputed(np.eye(4)), mc.Precomputed(np.eye(4)) + 0.5])
+def test_a_fit_refuses_matrices_within_a_kernel_which_its_X_would_not_replace(kernel):
+    with pytest.raises(ValueError, match="has matrices, but a fit takes its matrix as X"):
+        mc.SVC(kernel=kernel).fit(np.ones((4, 4)) + np.eye(4), [0, 0, 1, 1])
+    multiple = mc.KernelRidge(kernel=2 * mc.Precomputed()).fit(np.eye(4), np.arange(4.0))
+    np.testing.assert_allclose(multiple.predict(np.eye(4)), 2 / 3 * np.arange(4), atol=1e-12)

@@ -170,6 +170,11 @@ class KernelEstimator(Model):
         refuse_underflow(X)
         if kernel.tags.points == "rows":
             warn_of_kernel_values(X)
+        if kernel.tags.points == "indices" and kernel.unresolved() is None:
+            raise ValueError(
+                f"kernel = {shown(kernel)} has matrices, but a fit takes its matrix as X; compute the values K of the "
+                "kernel, as in 2 * K1 + K2, and write kernel='precomputed' and fit(K, y)."
+            )
         kernel = kernel.resolve(X, sample_weight)
         self._require_all_functions(kernel)
         check_pairwise(kernel, X)
