@@ -123,10 +123,9 @@ class PCAL1(Model, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         mean = X.mean(axis=0, dtype=np.float64)
         # the sum of many rows far from the origin is rounded by more than they are
         mean += (X - mean).mean(axis=0)
-        solve = pca_l1.greedy if self.greedy else pca_l1.joint
-        found = solve(
+        found = pca_l1.directions(
             X - mean,
-            m,
+            [1] * m if self.greedy else [m],
             # rows far from the origin are rounded before the mean is subtracted
             size=float(np.abs(X).max()),
             start=None if self.start is None else _as_start(self.start, (m, X.shape[1])),

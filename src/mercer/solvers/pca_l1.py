@@ -1,6 +1,6 @@
 """PCA-L1: orthonormal directions of largest L1 dispersion, one after another or all together."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,9 @@ class Directions:
     converged: bool
 
 
-def greedy(
+def directions(
     X: Array,
-    m: int,
+    widths: list[int],
     *,
     size: float = 0.0,
     start: Array | None = None,
@@ -45,53 +45,35 @@ def greedy(
     max_iter: int = 1000,
     random_state: Seed = None,
 ) -> Directions:
-    """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
+    """Return directions of centred rows (n, d) by searches for so many each, in the rows that earlier ones deflate.
 
-    Stops at the rank; ``size`` is the largest entry before centring, which rounded them, and ``start`` (m, d) the first
-    starts. Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
+    Those of one search have the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'. Stops at the
+    rank; ``size`` is the largest entry before centring, which rounded them, and ``start`` (m, d) the first starts.
+    One at a time: Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3;
+    together: Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011),
+    algorithm 2.
     """
     rows, floor, rng = _prepared(X, size, n_init, max_iter, random_state)
     runs = []
-    for k in range(m):
+    for k, width in enumerate(widths):
+        if runs:
+            W = np.hstack([run.W for run in runs])
+            # twice: the rest of a row can be far shorter than the row, and one deflation leaves rounding of the row
+            rows = _deflated(_deflated(rows, W), W)
         rest = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
         if not rest.any():
             break
-        first = _longest(rest, 1) if start is None else start[k : k + 1]
-        runs.append(_best(rest, first, n_init, max_iter, rng))
-        W = np.hstack([run.W for run in runs])
-        # twice: the rest of a row can be far shorter than the row, and one deflation leaves rounding of the row
-        rows = _deflated(_deflated(rows, W), W)
+        if width > 1:
+            width = min(width, np.linalg.matrix_rank(rest), np.linalg.matrix_rank(rest, floor))
+        first = _longest(rest, width) if start is None else start[k : k + width]
+        with threaded_blas(_PRODUCTS * rest.size * width):
+            runs.append(_best(rest, first, n_init, max_iter, rng))
     if not runs:
         raise ValueError(
             f"no dispersion beyond rounding: entries of X, up to {size:.3g}, are rounded by more than rows differ; "
             "subtract the mean of the rows before they are rounded."
         )
-    return _result(X, W, runs)
-
-
-def joint(
-    X: Array,
-    m: int,
-    *,
-    size: float = 0.0,
-    start: Array | None = None,
-    n_init: int = 10,
-    max_iter: int = 1000,
-    random_state: Seed = None,
-) -> Directions:
-    """Return at most m directions with the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'.
-
-    Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011), algorithm 2.
-    """
-    rows, floor, rng = _prepared(X, size, n_init, max_iter, random_state)
-    rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
-    m = min(m, np.linalg.matrix_rank(rows), np.linalg.matrix_rank(rows, floor))
-    first = _longest(rows, m) if start is None else start[:m]
-    with threaded_blas(_PRODUCTS * rows.size * m):
-        best = _best(rows, first, n_init, max_iter, rng)
-    order = np.argsort(-np.abs(rows @ best.W).sum(axis=0), kind="stable")
-    best = replace(best, W=best.W[:, order], residuals=best.residuals[order])
-    return _result(X, best.W, [best])
+    return _result(X, runs)
 
 
 @dataclass(frozen=True)
@@ -201,7 +183,9 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> _Run:
             break
         reference = history[-1]
         P = _perturbed(X, P, ties, rng)
-    return _Run(W, np.array(history), _residuals(X, W, P), int(ties.sum()), converged)
+    down = np.argsort(-np.abs(Y).sum(axis=0), kind="stable")
+    residuals = _residuals(X, W, P)[down]
+    return _Run(W[:, down], np.array(history), residuals, int(ties.sum()), converged)
 
 
 def _perturbed(X, P, ties, rng):
@@ -253,9 +237,10 @@ def _longest(X, m):
     return X[np.argsort(-_norms(X), kind="stable")[:m]]
 
 
-def _result(X, W, runs):
+def _result(X, runs):
     """Return the directions, largest entries positive; warn when a run stopped at its last step."""
-    W = W * np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1.0, 1.0)
+    W = np.hstack([run.W for run in runs])
+    W *= np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1.0, 1.0)
     X = as_float64(X)
     largest = np.abs(X).max()
     residuals = np.concatenate([run.residuals for run in runs])
