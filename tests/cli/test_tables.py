@@ -199,7 +199,7 @@ def test_targets_are_numbers():
 
 def test_a_long_list_of_classes_is_cut():
     assert listed(np.arange(3)) == "0, 1, 2"
-    assert listed(np.arange(100), 4) == "0, 1, 2, ... 99"
+    assert listed(np.arange(100)) == "0, 1, 2, 3, 4, 5, 6, ... 99"
     assert listed(np.array(["a\x1b[2J", "b"])) == r"'a\x1b[2J', 'b'"
 
 

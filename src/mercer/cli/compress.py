@@ -180,25 +180,23 @@ class Output:
             # a file without a name, where the system has these
             tempfile.TemporaryFile(dir=self.path.parent).close()
         with naming(source, "--to mercer takes every model"):
-            _WRITERS[self._form](
-                model, Path(os.devnull), "float32" if self._dtype in CODED else self._dtype, None
-            )
+            dtype = "float32" if self._dtype in CODED else self._dtype
+            self._save(model, Path(os.devnull), dtype, None)
 
     def write(self, model: BaseEstimator, X: PointsLike | None = None) -> None:
         """Write a model, with points X or None for types of few bits; on an error an existing file is kept."""
         with naming(self.path):
-            _WRITERS[self._form](model, self.path, self._dtype, X)
+            self._save(model, self.path, self._dtype, X)
 
-
-def _write_onnx(model, path, dtype, X):
-    content = to_onnx(model, dtype, X).SerializeToString()
-    with replacing(path) as file:
-        file.write(content)
-
-
-_WRITERS = {
-    "mercer": lambda model, path, _dtype, _X: save(model, path),
-    "libsvm": lambda model, path, _dtype, _X: write_libsvm(model, path),
-    "onnx": _write_onnx,
-    "c": lambda model, path, dtype, X: to_c(model, path, dtype, X=X),
-}
+    def _save(self, model, path, dtype, X):
+        match self._form:
+            case "mercer":
+                save(model, path)
+            case "libsvm":
+                write_libsvm(model, path)
+            case "c":
+                to_c(model, path, dtype, X=X)
+            case "onnx":
+                content = to_onnx(model, dtype, X).SerializeToString()
+                with replacing(path) as file:
+                    file.write(content)

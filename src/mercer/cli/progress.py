@@ -24,10 +24,10 @@ class Progress:
         self._text = text
         self._write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
 
-    def step(self, done: int, most: int, width: int = 24) -> None:
+    def step(self, done: int, most: int) -> None:
         """Draw a bar of the part that is done, on a terminal only."""
-        bar = "#" * (width * min(done, most) // max(most, 1))
-        self.state(f"[{bar:.<{width}}] {done} of {most}")
+        bar = "#" * (24 * min(done, most) // max(most, 1))
+        self.state(f"[{bar:.<24}] {done} of {most}")
 
     def state(self, text: str) -> None:
         """Write a text beside the step, on a terminal only."""

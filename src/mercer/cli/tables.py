@@ -229,10 +229,10 @@ def targets(y: ArrayLike, path: Path) -> Array:
     return y
 
 
-def listed(classes: Array, most: int = 8) -> str:
-    """Return the classes as text, at most ``most`` of them."""
-    words = [repr(each) for each in np.asarray(classes).tolist()]
-    return ", ".join(words if len(words) <= most else [*words[: most - 1], f"... {words[-1]}"])
+def listed(classes: Array) -> str:
+    """Return the classes as text, at most eight of them."""
+    words = list(map(repr, np.asarray(classes).tolist()))
+    return ", ".join(words if len(words) <= 8 else [*words[:7], f"... {words[-1]}"])
 
 
 # --- files before they are read: regular files, whose content fits into memory ----------------------------------------

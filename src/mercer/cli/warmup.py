@@ -4,7 +4,8 @@ import argparse
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from mercer.cli.progress import Progress
 from mercer.estimators import SVC, SVCCV, KernelPCA
 from mercer.expansion import features
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from mercer.kernels.base import Kernel
 from mercer.preimages import preimage
 
 KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
@@ -27,7 +27,7 @@ def run(_options: argparse.Namespace, progress: Progress) -> str:
     # the notice on compilations points here
     log.setLevel(logging.ERROR)
     try:
-        tasks = list(steps(KERNELS, DTYPES))
+        tasks = list(steps())
         for done, (text, task) in enumerate(tasks):
             progress(text)
             progress.step(done, len(tasks))
@@ -40,25 +40,21 @@ def run(_options: argparse.Namespace, progress: Progress) -> str:
     return f"{len(tasks)} calls in {time.monotonic() - start:.0f} s; their machine code is on disk"
 
 
-def steps(
-    kernels: Sequence[Kernel], dtypes: Sequence[str]
-) -> Iterator[tuple[str, Callable[[], object]]]:
+def steps() -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the name of each step and the function that makes its calls."""
-    for dtype in dtypes:
-        yield (
-            f"searches over C, {dtype}",
-            lambda dtype=dtype: SVCCV(Gaussian(0.5), Cs=3, cv=2).fit(*_data(60, 8, dtype)),
-        )
-        for kernel in kernels:
-            for name, calls in (
-                ("support vector machines", _train),
-                ("components and pre-images", _look_inside),
-            ):
-                text = f"{name}, {type(kernel).__name__}, {dtype}"
-                yield text, lambda calls=calls, kernel=kernel, dtype=dtype: calls(kernel, dtype)
+    for dtype in DTYPES:
+        yield f"searches over C, {dtype}", partial(_search, dtype)
+        for kernel in KERNELS:
+            name = f"{type(kernel).__name__}, {dtype}"
+            yield f"support vector machines, {name}", partial(_train, kernel, dtype)
+            yield f"components and pre-images, {name}", partial(_look_inside, kernel, dtype)
 
 
-def _train(kernel: Kernel, dtype: str) -> None:
+def _search(dtype):
+    SVCCV(Gaussian(0.5), Cs=3, cv=2).fit(*_data(60, 8, dtype))
+
+
+def _train(kernel, dtype):
     # machine code of solvers differs by the number of rows, and the other by that of columns
     for n in (200, 300):
         X, y = _data(n, 8, dtype)
@@ -67,14 +63,14 @@ def _train(kernel: Kernel, dtype: str) -> None:
     SVC(kernel=kernel).fit(X, np.arange(len(X)) % 3).decision_function(X)
 
 
-def _look_inside(kernel: Kernel, dtype: str) -> None:
+def _look_inside(kernel, dtype):
     for d in (8, 9):
         X, _ = _data(60, d, dtype)
         KernelPCA(2, kernel=kernel, preimage="gradient").fit(X).transform(X)
     preimage(features(kernel, X) @ np.ones((len(X), 1), X.dtype))
 
 
-def _data(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def _data(n, d, dtype):
     """Return points of two classes that overlap."""
     X = np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)

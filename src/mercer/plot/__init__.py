@@ -4,16 +4,12 @@ matplotlib is imported on the first drawing; install it with ``pip install "merc
 """
 
 from mercer._elsewhere import explain_names
-from mercer.plot.bounds import BoundsDisplay
-from mercer.plot.contours import KernelPCAContoursDisplay
-from mercer.plot.decisions import DecisionBoundaryDisplay
 from mercer.plot.geometry import MetricDisplay, SurfaceDisplay
-from mercer.plot.gram_matrices import GramDisplay
-from mercer.plot.grids import ParameterGridDisplay
 from mercer.plot.images import ImageGridDisplay
+from mercer.plot.matrices import GramDisplay, SpectrumDisplay
+from mercer.plot.plane import DecisionBoundaryDisplay, KernelPCAContoursDisplay
 from mercer.plot.preimage_paths import PreImagePathsDisplay
-from mercer.plot.reductions import ReductionDisplay
-from mercer.plot.spectra import SpectrumDisplay
+from mercer.plot.results import BoundsDisplay, ParameterGridDisplay, ReductionDisplay
 
 __all__ = [
     "BoundsDisplay",

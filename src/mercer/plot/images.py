@@ -195,11 +195,8 @@ class ImageGridDisplay:
 
 def _strip(images):
     """Return images (columns, height, width) as one image, with a masked column of pixels between them."""
-    gap = np.full((len(images), images.shape[1], 1), np.nan)
-    strip = (
-        np.concatenate([images, gap], axis=2).swapaxes(0, 1).reshape(images.shape[1], -1)[:, :-1]
-    )
-    return np.ma.masked_invalid(strip)
+    apart = np.pad(images.astype(float), [(0, 0), (0, 0), (0, 1)], constant_values=np.nan)
+    return np.ma.masked_invalid(np.hstack(apart)[:, :-1])
 
 
 def _scaled(images):

@@ -141,15 +141,14 @@ class Table:
             return None
         if key == PRINCIPAL:
             code = "from sklearn.decomposition import PCA\n\nplane = PCA(2).fit(X).components_\n"
-            return Plane(_principal(self), code, "X @ plane.T")
+            return Plane(self._principal, code, "X @ plane.T")
         columns = [int(each) for each in key.split(",")]
         return Plane(np.array(columns), f"plane = np.array({columns})\n", "X[:, plane]")
 
-
-@functools.lru_cache(maxsize=8)
-def _principal(table):
-    """Return the first two principal directions (2, d), which numbers, figure and code of a view ask for in turn."""
-    return PCA(2).fit(table.X).components_
+    @functools.cached_property
+    def _principal(self):
+        """The first two principal directions (2, d), which numbers, figure and code of a view ask for in turn."""
+        return PCA(2).fit(self.X).components_
 
 
 @functools.cache
