@@ -17,8 +17,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import require_memory
-from mercer._compute.points import Points, as_dense_rows, as_vector, owned
-from mercer._compute.tile import Tile
+from mercer._compute.points import as_dense_rows, as_vector, owned
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64, tangent_features
@@ -123,19 +122,19 @@ class Projected(Composite):
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         return self.kernel.admit(Kernel.admit(self, points, name), name)
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return self._less(self.kernel.evaluate(tile), self._removed.evaluate(tile))
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return self._less(self.kernel.diagonal(points), self._removed.diagonal(points))
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         return self.kernel.gradient(tile, W) - self._removed.gradient(tile, W)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         removed = self._removed.diagonal_gradient(points, w)
         return self.kernel.diagonal_gradient(points, w) - removed
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_integer, check_number, check_positive, shown
+from mercer._common import check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects, as_table
-from mercer._compute.points import Points, as_rows
+from mercer._compute.points import as_rows
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
     MOST_DEGREE,
@@ -85,7 +85,7 @@ class Composite(Kernel):
         parts = inner_kernels(self).values()
         return type(self).multiply is not Kernel.multiply and all(part.explicit for part in parts)
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         kind = self.tags.points
         if kind == "tables":
             return common_table(self, as_table(points, name), name)
@@ -129,18 +129,18 @@ class Function(Composite):
         """Return the inner kernels with the derivatives of f in their values."""
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return self._compose(methodcaller("evaluate", tile))
 
     @finite
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return self._compose(methodcaller("diagonal", points))
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         slopes = self._derivatives(methodcaller("evaluate", tile))
         return _pull_back(slopes, "gradient", tile, W)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         slopes = self._derivatives(methodcaller("diagonal", points))
         return _pull_back(slopes, "diagonal_gradient", points, w)
 
@@ -163,7 +163,7 @@ class _Linear(Function):
 
     _most_order = 2
 
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+    def multiply(self, X, Z, V):
         return self._compose(methodcaller("multiply", X, Z, V))
 
 
@@ -213,7 +213,7 @@ class Constant(Kernel):
                 f"value = {shown(self.value)} must be at least 0; add a constant of at least 0."
             )
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         if hasattr(points, "tocsr"):
             # some sparse formats cannot be indexed by rows
             return points.tocsr()
@@ -222,19 +222,19 @@ class Constant(Kernel):
         # a table has a shape and no type
         return np.asarray(points) if hasattr(points, "shape") else as_objects(points, name)
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return points.full((len(points),), self.value)
 
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+    def multiply(self, X, Z, V):
         return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0, dtype=X.xp.float64)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         return tile.X.zeros()
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         return points.zeros()
 
 
@@ -264,7 +264,7 @@ class Sum(_Linear, _Pair):
         return (self.left, 1.0), (self.right, 1.0)
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         # one check and one array for a sum of many terms
         values = (part.evaluate(tile) for part in _terms(self))
         total = next(values) + next(values)
@@ -393,11 +393,11 @@ class Exp(Function):
     def _derivatives(self, value: Values) -> Slopes:
         return ((self.kernel, self._compose(value)),)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         # slopes are values, which must not overflow
         return self.kernel.gradient(tile, W * self.evaluate(tile))
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
 
 
@@ -407,10 +407,10 @@ class Transposed(Composite):
 
     kernel: Kernel
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return self.kernel.diagonal(points)
 
 

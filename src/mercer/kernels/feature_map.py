@@ -10,7 +10,6 @@ from mercer._common import Array, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, plain
 from mercer._compute.points import Points, as_rows
-from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags, finite, kernel_class
 
 
@@ -19,13 +18,13 @@ class Featured(Kernel):
     """Base class of kernels <f(x), f(z)>; subclasses state ``_features``, and ``_pull_back`` for gradients."""
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         X = self._features(tile.X)
         values = X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
         return values.toarray() if sp.issparse(values) else values
 
     @finite
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         features = self._features(points)
         squares = features * features
         return (
@@ -34,10 +33,10 @@ class Featured(Kernel):
             else namespace_of(squares).sum(squares, axis=1)
         )
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         return self._pull_back(W @ self._features(tile.Z), tile.X)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         return self._pull_back(2 * w[:, None] * self._features(points), points)
 
     def _features(self, points):
@@ -88,7 +87,7 @@ class FeatureMap(Featured):
             True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None
         )
 
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+    def multiply(self, X, Z, V):
         F = self._features(Z)
         # sums over points in float64
         wide = F.astype(np.float64) if sp.issparse(F) else Z.xp.astype(F, Z.xp.float64, copy=False)

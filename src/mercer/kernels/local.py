@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from mercer._common import Array, PointsLike, check_integer, shown
-from mercer._compute.points import Points
+from mercer._common import check_integer, shown
 from mercer._compute.profile import evaluate_profile
-from mercer._compute.tile import Tile
 from mercer._compute.windows import Windows
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, finite, storable_kernel
@@ -87,7 +85,7 @@ class Local(Composite):
         X = self.admit(X, "X")
         return {"kernel": self.kernel.resolve(X / X.shape[1] ** 0.5, sample_weight)}
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         points = self.kernel.admit(Kernel.admit(self, points, name), name)
         pixels = self.shape[0] * self.shape[1]
         if points.shape[1] != pixels:
@@ -101,25 +99,25 @@ class Local(Composite):
     def _windows(self):
         return Windows(self.shape, self.width)
 
-    def multiplications(self, d: int) -> int:
+    def multiplications(self, d):
         # measured for widths of 3 to 9 on 16 x 16 pixels, in float32
         return d * (30 + 2 * self.width)
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         values = tile.local_mean(self.kernel, self._windows)
         return values if tile.offset is None else tile.fill_diagonal(values, self.diagonal(tile.X))
 
     @finite
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal(points)
         return points.xp.mean(evaluate_profile(self.kernel, self._own(points)), axis=1)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         return tile.local_gradient(self.kernel, self._windows, W)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal_gradient(points, w)
         slopes = evaluate_profile(self.kernel, self._own(points), order=1) @ self._weights(points)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, shown
+from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import Points, as_columns, count_points, owned
 from mercer._compute.readable import refuse_unreadable
-from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags, brief, kernel_class, storable_kernel
 from mercer.kernels.feature_map import pull_through
@@ -25,23 +24,23 @@ class Behind(Kernel):
     # name of the images in errors
     _images = "images of points"
 
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+    def multiply(self, X, Z, V):
         return self._inner.multiply(self._image_points(X), self._image_points(Z), V)
 
     def _image(self, points):
         """Return the images of a container of points, which the inner kernel takes."""
         raise NotImplementedError
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return self._inner.evaluate(tile.mapped(self._image_points))
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return self._inner.diagonal(self._image_points(points))
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         return self._pull_back(self._inner.gradient(tile.mapped(self._image_points), W), tile.X)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         return self._pull_back(self._inner.diagonal_gradient(self._image_points(points), w), points)
 
     def _pull_back(self, G, points):
@@ -154,7 +153,7 @@ class Mapped(Image):
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         points = Kernel.admit(self, points, name)
         if callable(self.A):
             return points
@@ -172,7 +171,7 @@ class Mapped(Image):
         self.kernel.admit(map_rows(self.A, points), f"A-mapped {name}")
         return points
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         try:
             return super().evaluate(tile)
         except ValueError as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mercer._common import Array, PointsLike, shown
+from mercer._common import Array, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
@@ -71,7 +71,7 @@ class OnFeatures(Composite):
             both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative
         )
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         return self.inner.admit(points, name)
 
     def _resolved(self, X, sample_weight):
@@ -80,15 +80,15 @@ class OnFeatures(Composite):
         return {"kernel": self.kernel.resolve(vectors, sample_weight), "inner": inner}
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         s = self.inner.evaluate(tile) if self._dot else _sqdist(self.inner, tile)
         return evaluate_form(self.kernel, s)
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         own = _squared_norms(self.inner, points)
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         xp = tile.xp
         if self._dot:
             slope = evaluate_form(self.kernel, self.inner.evaluate(tile), order=1)
@@ -100,7 +100,7 @@ class OnFeatures(Composite):
         own = self.inner.diagonal_gradient(tile.X, xp.sum(Q, axis=1))
         return own - 2 * self.inner.gradient(tile, Q)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         own = _squared_norms(self.inner, points)
         slope = evaluate_form(self.kernel, own, order=1) if self._dot else 0 * own
         return self.inner.diagonal_gradient(points, w * slope)

@@ -1,11 +1,7 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from typing import Any
-
-from mercer._common import Array, check_number, check_positive, shown
-from mercer._compute.points import Points
+from mercer._common import check_number, check_positive, shown
 from mercer._compute.profile import at_zero
-from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Profiled, kernel_class, storable_kernel
 
@@ -40,13 +36,13 @@ class Radial(Profiled):
 
     scalar = "radial"
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return tile.radial(self)
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return points.full((len(points),), at_zero(self))
 
-    def gradient(self, tile: Tile, W: Array) -> Array:
+    def gradient(self, tile, W):
         # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0
         xp = tile.xp
         slope = tile.radial(self, order=1)
@@ -56,7 +52,7 @@ class Radial(Profiled):
             X = X.toarray()
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
-    def diagonal_gradient(self, points: Points, w: Array) -> Array:
+    def diagonal_gradient(self, points, w):
         return points.zeros()
 
 
@@ -93,7 +89,7 @@ class Gaussian(InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
+    def profile(xp, s, gamma, order=0):
         """Return (-gamma)^order exp(-gamma s)."""
         value = xp.exp(-gamma * s)
         for _ in range(order):
@@ -145,7 +141,7 @@ class Matern(_Length):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Array, length: float, nu: float, order: int = 0) -> Array:
+    def profile(xp, s, length, nu, order=0):
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         one = xp.const(s, 1.0)
         two = xp.const(s, 2.0)
@@ -221,7 +217,7 @@ class RationalQuadratic(_Length):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Array, length: float, alpha: float, order: int = 0) -> Array:
+    def profile(xp, s, length, alpha, order=0):
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one = xp.const(s, 1.0)
         half = xp.const(s, 0.5)
@@ -262,7 +258,7 @@ class Cauchy(InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
+    def profile(xp, s, gamma, order=0):
         """Return order! (-gamma)^order (1 + gamma s)^-(order + 1)."""
         one = xp.const(s, 1.0)
         inverse = one / (one + gamma * s)

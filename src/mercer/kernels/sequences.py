@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
-from mercer._compute.points import Points, as_rows
+from mercer._compute.points import as_rows
 from mercer._compute.storable import storable
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.base import storable_kernel
@@ -73,7 +73,7 @@ class GlobalAlignment(Paired):
         if self.band is not None:
             check_integer("band", self.band)
 
-    def unresolved(self) -> tuple[str, Any] | None:
+    def unresolved(self):
         return ("width", self.width) if isinstance(self.width, str) else None
 
     def _resolved(self, X, sample_weight):
@@ -117,7 +117,7 @@ class GlobalAlignment(Paired):
             return tile.fill_diagonal(np.exp(logs), 1.0)
         return self._raised(logs)
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return np.ones(len(points)) if self.normalized else self._raised(self._log_diagonal(points))
 
     def _log_diagonal(self, points):

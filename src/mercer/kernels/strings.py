@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_number, shown
-from mercer._compute.points import Points
-from mercer._compute.tile import Tile
+from mercer._common import check_integer, check_number, shown
 from mercer.kernels.base import finite, kernel_class, storable_kernel
 from mercer.kernels.letters import (
     CodedStrings,
@@ -188,7 +186,7 @@ class Mismatch(_Strings, Counting):
                 f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once."
             )
 
-    def unresolved(self) -> tuple[str, Any] | None:
+    def unresolved(self):
         return ("alphabet", None) if self.alphabet is None else None
 
     def _resolved(self, X, sample_weight):
@@ -363,7 +361,7 @@ class Subsequence(_Compared):
             raise ValueError(f"decay = {shown(self.decay)} must be above 0 and at most 1.")
 
     @finite
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return super().evaluate(tile)
 
     def _values(self, tile, X, Z):
@@ -377,7 +375,7 @@ class Subsequence(_Compared):
         return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
 
     @finite
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         if not self._few_words(self._features(points)):
             return super().diagonal(points)
         weights = self._weights(points)

@@ -11,12 +11,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, PointsLike, shown
+from mercer._common import Array, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.memory import blocks, cut
 from mercer._compute.objects import Objects, as_objects
-from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, kernel_class, require_rows
@@ -39,7 +38,7 @@ class Structured(Kernel):
     positive_semidefinite = True
     _tagged = {"points": "objects"}
 
-    def admit(self, points: PointsLike, name: str) -> PointsLike:
+    def admit(self, points, name):
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
@@ -71,11 +70,11 @@ class Structured(Kernel):
         if left_kind != right_kind:
             raise ValueError(f"{left} is {left_kind}, but {right} is {right_kind}; {self._remedy}.")
 
-    def unresolved(self) -> tuple[str, Any] | None:
+    def unresolved(self):
         # strings among the parameters are values, not rules
         return None
 
-    def evaluate(self, tile: Tile) -> Array:
+    def evaluate(self, tile):
         return self._values(tile, *self._both(tile.X, tile.Z))
 
     def _both(self, X, Z):
@@ -145,10 +144,10 @@ class Counting(Structured):
     def _values(self, tile, X, Z):
         return inner_products(X, Z)
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         return self._features(points).matrix.power(2).sum(axis=1)
 
-    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+    def multiply(self, X, Z, V):
         X, Z = self._both(X, Z)
         rows = X.in_columns_of(Z)
         # in blocks of columns, since features may be many more than points
@@ -163,7 +162,7 @@ class Paired(Structured):
     def _values(self, tile, X, Z):
         return fill_pairs(tile, self._work(X, Z), self._filler(X, Z))
 
-    def diagonal(self, points: Points) -> Array:
+    def diagonal(self, points):
         X = self._features(points)
         return fill_diagonal(len(points), self._filler(X, X))
 
