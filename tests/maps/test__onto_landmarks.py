@@ -7,7 +7,7 @@ import mercer as mc
 from mercer.distributed import InMemory
 from mercer.linalg import cholesky
 from mercer.maps import onto_landmarks, spectral, trace_error
-from mercer.maps._onto_landmarks import _from_values, frame_of, moments, principal_coordinates
+from mercer.maps._onto_landmarks import _from_values, moments, principal_coordinates
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_the_trace_error_is_that_of_the_nystroem_approximation(points, dtype, er
 
 def of_coordinates(onto, phi):
     """Return coordinates about their mean, by the definition."""
-    frame = frame_of(onto, len(phi))
+    frame = moments(onto, phi).frame
     C = frame.basis(phi.points) - frame.shift
     return C - C.mean(axis=0)
 

@@ -518,8 +518,8 @@ class CoordinateTransformer(OverLandmarks, KernelTransformer):
             data.blocks,
             self.centre,
             data.weights,
-            memory=data.size.budget,
-            random_state=self.random_state,
+            data.size.budget,
+            self.random_state,
         )
 
     def _training_points(self, X, sample_weight=None):

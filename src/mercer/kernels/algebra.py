@@ -391,14 +391,8 @@ class Exp(Function):
         return namespace_of(values).exp(values)
 
     def _derivatives(self, value: Values) -> Slopes:
-        return ((self.kernel, self._compose(value)),)
-
-    def gradient(self, tile, W):
-        # slopes are values, which must not overflow
-        return self.kernel.gradient(tile, W * self.evaluate(tile))
-
-    def diagonal_gradient(self, points, w):
-        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
+        # slopes are values of this kernel, which must not overflow
+        return ((self.kernel, value(self)),)
 
 
 @kernel_class

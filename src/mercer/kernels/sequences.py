@@ -11,7 +11,7 @@ from mercer._common import Array, ArrayLike, check_integer, check_positive, chec
 from mercer._compute.points import as_rows
 from mercer._compute.storable import storable
 from mercer.kernels.bandwidth import length, weighted_median
-from mercer.kernels.base import storable_kernel
+from mercer.kernels.base import Kernel, storable_kernel
 from mercer.kernels.structured import Joined, Paired, ends_of
 
 __all__ = ["Embedding", "GlobalAlignment"]
@@ -73,8 +73,8 @@ class GlobalAlignment(Paired):
         if self.band is not None:
             check_integer("band", self.band)
 
-    def unresolved(self):
-        return ("width", self.width) if isinstance(self.width, str) else None
+    # the width may be a rule
+    unresolved = Kernel.unresolved
 
     def _resolved(self, X, sample_weight):
         series = self.admit(X, "X")

@@ -288,25 +288,6 @@ def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
     return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m, _FLOPS))
 
 
-def frame_of(
-    onto: Expansion,
-    n: int,
-    centre: bool = True,
-    *,
-    memory: Memory = "1GB",
-    random_state: Seed = None,
-) -> Any:
-    """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
-    wide = in_float64(onto)
-    cut = len(onto) * epsilon(InnerProducts(onto))
-    basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
-    own = features(basis.kernel, basis.points)
-    at_landmarks = as_float64(own(own.points))
-    means = at_landmarks.mean(axis=0) if centre else np.zeros(len(own))
-    largest = float(np.max(as_float64(squares(own))))
-    return Frame(onto, basis, means, centre, _from_values(basis.dense_coef(), largest, n))
-
-
 def _from_values(Q, largest, n):
     """Return the axes of coefficients Q (m, r) whose sums over n points follow from those of kernel values (r,)."""
     m, r = Q.shape
@@ -332,22 +313,26 @@ def moments(
         raise ValueError(
             f"phi must be the features of points, got {len(phi)} combinations of them; give phi before @."
         )
-    return block_moments(
-        onto, InMemory(phi.points), centre, memory=memory, random_state=random_state
-    )
+    return block_moments(onto, InMemory(phi.points), centre, None, memory, random_state)
 
 
 def block_moments(
     onto: Expansion,
     blocks: Any,
-    centre: bool = True,
-    weights: Array | None = None,
-    *,
-    memory: Memory = "1GB",
-    random_state: Seed = None,
+    centre: bool,
+    weights: Array | None,
+    memory: Memory,
+    random_state: Seed,
 ) -> Moments:
     """Return the moments of the coordinates of blocks of weighted points, see ``as_blocks``, in a span of landmarks."""
-    frame = frame_of(onto, blocks.shape[0], centre, memory=memory, random_state=random_state)
+    cut = len(onto) * epsilon(InnerProducts(onto))
+    basis = spectral(in_float64(onto), False, cut, memory=memory, random_state=random_state).basis
+    own = features(basis.kernel, basis.points)
+    at_landmarks = as_float64(own(own.points))
+    means = at_landmarks.mean(axis=0) if centre else np.zeros(len(own))
+    largest = float(np.max(as_float64(squares(own))))
+    from_values = _from_values(basis.dense_coef(), largest, blocks.shape[0])
+    frame = Frame(onto, basis, means, centre, from_values)
     return Moments(frame, frame.along(blocks.total(Frame.sums, frame, weights)))
 
 
