@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, TINY, Array
 from mercer._compute.costs import (
     CELL,
     DIVIDED,
@@ -44,12 +44,7 @@ from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
-from mercer.solvers.svm.verify import (
-    EPS,
-    Point,
-    exact_gradient,
-    measured,
-)
+from mercer.solvers.svm.verify import Point, exact_gradient, measured
 
 _log = logging.getLogger("mercer")
 
@@ -172,20 +167,10 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
     most = min(limits.max_iter, first_steps(duals.largest), steps)
     first = limits._replace(max_iter=int(most))
     solutions, tol = solve_small_duals(rows, duals, first)
-    unsolved = (solutions.violation > tol) & (solutions.n_iter < limits.max_iter)
-    if rows.dtype == np.float32:
-        violation = solutions.violation
-        # rounding beyond the reach of Newton steps moves the gradients of other variables across the margin
-        hidden = solutions.noise > NEAR * tol
-        unsolved |= hidden & (solutions.n_iter < limits.max_iter)
-        coarse = np.flatnonzero(~hidden & (violation > NEWTON_SHARE * tol) & (violation <= tol))
-        if len(coarse):
-            own = Dual.joined([duals[k] for k in coarse.tolist()])
-            found = Solution.joined([solutions[k] for k in coarse.tolist()])
-            noise = rounding_of_gradients(rows, own, found.coef, found.gradient)
-            solutions.noise[coarse] = noise
-            unsolved[coarse] = is_doubtful(violation[coarse], noise, tol[coarse])
-    for k in unsolved.nonzero()[0].tolist():
+    # of float32 rows only Newton steps leave a violation that rounding does not decide
+    share = NEWTON_SHARE if rows.dtype == np.float32 else 1.0
+    unsolved = (solutions.violation > share * tol) | (solutions.noise > NEAR * tol)
+    for k in np.flatnonzero(unsolved & (solutions.n_iter < limits.max_iter)).tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
 
@@ -384,11 +369,7 @@ class _Solver:
             value = point.objective()
             gain = value - self._best.objective()
             # rounding of large kernel values may move the objective by more
-            gain = (
-                0.0
-                if abs(gain) <= self._rounding()
-                else gain / max(abs(value), np.finfo(float).tiny)
-            )
+            gain = 0.0 if abs(gain) <= self._rounding() else gain / max(abs(value), TINY)
             stuck = self._stalled or point.violation > (1 - FALL) * self._best.violation
             if gain < -_GAIN or (gain < _GAIN and stuck):
                 point.gain = gain
@@ -451,13 +432,16 @@ class _Solver:
             return False
         if self._rows.dtype != np.float32 or point.violation <= NEWTON_SHARE * self.tol:
             return True
-        rounding = rounding_of_gradients(self._rows, point.dual, point.coef, point.gradient)
-        point.noise = rounding.item()
+        rising, falling = point.slopes()
+        free = rising == falling
+        places = np.flatnonzero(free) if free.any() else np.arange(len(free))
+        some = places[evenly_spaced(len(places), ROUNDED_POINTS)]
+        exact = exact_gradient(self._rows, point.dual, point.coef, some)
+        point.noise = float(np.abs(exact - point.gradient[some]).max())
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():
             return True
-        rising, falling = point.slopes()
         reach = 0.5 * point.violation - 2 * _TAIL * point.noise
-        near = np.flatnonzero((rising >= reach) | (-falling >= reach) | (rising == falling))
+        near = np.flatnonzero((rising >= reach) | (-falling >= reach) | free)
         point.gradient[near] = exact_gradient(self._rows, point.dual, point.coef, near)
         point.measure()
         if point.violation <= self.tol:
@@ -602,23 +586,3 @@ def first_steps(n: int) -> int:
 def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     """Whether rounding of a gradient, or of several, may hide a violation above the tolerance."""
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
-
-
-def rounding_of_gradients(rows: Rows, duals: Dual, coef: Array, gradient: Array) -> Array:
-    """Return the largest rounding of the gradient of each dual at some points, where coefficients are free."""
-    number = duals.number
-    points = duals.points
-    free = (coef > duals.lower) & (coef < duals.upper)
-    candidates = np.unique(points[free] if free.any() else points)
-    some = candidates[evenly_spaced(len(candidates), ROUNDED_POINTS)]
-    weights = np.zeros((count_points(rows.points), len(duals)))
-    np.add.at(weights, (points, number), coef)
-    support = np.flatnonzero(weights.any(axis=1))
-    values = rows.exact_product(some, support, weights[support])
-    seen = np.flatnonzero(np.isin(points, some))
-    exact = values[np.searchsorted(some, points[seen]), number[seen]]
-    rounding = np.abs(duals.target[seen] - exact - gradient[seen])
-    # a dual without any of these points takes the largest of the others
-    found = np.full(len(duals), -np.inf)
-    np.maximum.at(found, number[seen], rounding)
-    return np.where(np.isinf(found), rounding.max(), found)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import TINY, Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
@@ -168,7 +167,7 @@ def _accuracy(duals, Cs):
     scale = max(
         max(dual.upper.max(), -dual.lower.min()) * math.sqrt(len(dual.coef)) for dual in duals
     )
-    return _ROUNDED / max(float(Cs[-1]) * scale, sys.float_info.min)
+    return _ROUNDED / max(float(Cs[-1]) * scale, TINY)
 
 
 def _solve_fold(rows, dual, known, fold, Cs, options):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, Array
 from mercer._compute.compile import compiled
 from mercer._compute.costs import (
     AT_ONCE,
@@ -53,7 +53,7 @@ from mercer.solvers.svm.options import (
 )
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, compiled_vectors, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import DRIFT, EPS, STORED, finer, measure, objectives, settle
+from mercer.solvers.svm.verify import DRIFT, STORED, finer, measure_state, objectives, settle
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)
@@ -433,7 +433,7 @@ def advance(points, s, goal, gap, limit, copied_share):
             return DONE
         share = REDUCTION if s.coef.size > AT_ONCE else 0.0
         if gap > 0:
-            measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+            measure_state(s, bias)
             _, apart = objectives(s.f, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
             if apart <= gap:
                 return DONE
@@ -584,47 +584,11 @@ def _start(points, s, sums, sums_only, in_margins):
 
 
 @compiled_vectors
-def _start_at_bounds(points, s):
-    """Move coefficients, if all are 0, to their bounds: the largest slopes rise, the smallest fall by the same sum.
-
-    The sum changes no slope by more than half of the violation. At a small C this replaces most steps, which read the
-    rows one by one.
-    """
-    small()
-    m = s.f.size
-    top = bottom = -np.inf
-    diagonal = 0.0
-    for t in range(m):
-        if s.coef[t] != 0:
-            return
-        top = larger(top, s.f[t] - s.epsilon if s.upper[t] > 0 else -np.inf)
-        bottom = larger(bottom, -s.f[t] - s.epsilon if s.lower[t] < 0 else -np.inf)
-        diagonal = larger(diagonal, abs(np.float64(points.diagonal[t])))
-    if not top + bottom > 0:
-        return
-    middle = 0.5 * (top - bottom)
-    zeros = empty(m, np.float64, s.arena)
-    fall = empty(m, np.float64, s.arena)
-    up = down = 0.0
-    for t in range(m):
-        zeros[t] = 0.0
-        up += s.upper[t] if s.f[t] - s.epsilon > middle else 0.0
-        down -= s.lower[t] if s.f[t] + s.epsilon < middle else 0.0
-    # those on the other side of the middle are not reached
-    total = smaller(smaller(up, down), 0.25 * (top + bottom) / diagonal)
-    place_at_bounds(s.f, s.coef, zeros, s.upper, total)
-    place_at_bounds(s.f, fall, s.lower, zeros, -total)
-    for t in range(m):
-        s.coef[t] += fall[t]
-    subtract_changes(s, zeros)
-
-
-@compiled_vectors
 def _share_of_goal(s, target, total, goal):
     """Return the share of the tolerance of one group that steps aim at next: 1 if the gap of the state is small."""
     small()
     bias = empty(1, np.float64, s.arena)
-    measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+    measure_state(s, bias)
     value, gap = objectives(target, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])
     return finer(gap, value + bias[0] * total + gap, goal.coarse)
 
@@ -658,8 +622,6 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             found.unit[k] = _start(points, s, sums, problems.sums_only, in_margins)
             # a start at bounds counts as a step
             found.n_iter[k] = problems.sums_only
-        if position[BEGUN] == 0 and position[HELD]:
-            _start_at_bounds(points, s)
         own_goal = scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
         limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
@@ -678,7 +640,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         work -= (s.counts[TAKEN] + 1 + computed * _steps_of_row(points)) * (m + STEP_OVERHEAD)
         bias = empty(all_groups, np.float64, arena)
         if (status == DONE or more) and goal.operations >= 0:
-            violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+            violation = measure_state(s, bias)
             width = larger(exact.centre.size, KNOWN_VALUE if exact.values.size else 0)
             spent = 2.0 * s.counts[USED] * m * (width + 10) + 20.0 * found.n_iter[k] * m
             operations = larger(goal.operations, REFINEMENT * spent)
@@ -689,7 +651,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             refine(points, exact, s, own, target, bias, sums, reach, operations)
         if status == DONE:
             settle(s.coef, s.lower, s.upper, DRIFT, EPS)
-        violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+        violation = measure_state(s, bias)
         # an allowed gap allows the violation
         close = status == DONE and chain.gaps[k] > 0
         found.violation[k] = smaller(violation, goal.tol) if close else violation

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import Array, listening
+from mercer._common import EPS, Array, listening
 from mercer._compute.costs import (
     ENTRY,
     FACTORED_UNKNOWNS,
@@ -49,7 +49,7 @@ from mercer.linalg.cholesky import Partial
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.options import Limits
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import DRIFT, EPS, Point, exact_gradient
+from mercer.solvers.svm.verify import DRIFT, Point, exact_gradient
 
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their
 # range, and times two signs in regression; kernel rows that they need as a share of all. About, over ten sets.

@@ -19,7 +19,7 @@ from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.on_demand import add_changes, add_rows, picked, tiles_of_points
 from mercer.solvers.svm.smo import LANES, compiled_vectors, offsets
-from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient, measure
+from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient, measure_state
 
 # Largest number of steps beside one for each variable.
 _STEPS = 100
@@ -432,13 +432,13 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     largest = 1.0
     for t in range(f.size):
         largest = larger(largest, abs(f[t]))
-    violation = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+    violation = measure_state(s, bias)
     for a in range(near):
         s.coef[order[a]] = coef[a]
     add_changes(points, s, before)
     for a in range(near):
         s.f[order[a]] = gradient[a]
-    after = measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
+    after = measure_state(s, bias)
     if not after <= larger(violation, ROUNDED * largest):
         # sums of huge coefficients that cancel are rounded by more
         for t in range(f.size):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, TINY, Array
 from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_alone, solve_each
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
@@ -291,7 +291,7 @@ def _spread(rows):
     few = evenly_spaced(len(rows.diagonal), MEANS)
     weights: Array = np.full(len(few), 1 / len(few))
     squared = float(rows.diagonal[few].mean()) - float(weights @ rows.product(few, few, weights))
-    return np.sqrt(max(squared, 1e-12 * float(np.abs(rows.diagonal).max()), np.finfo(float).tiny))
+    return np.sqrt(max(squared, 1e-12 * float(np.abs(rows.diagonal).max()), TINY))
 
 
 def _steepness(rows, dual, solution):
@@ -299,6 +299,6 @@ def _steepness(rows, dual, solution):
     b = solution.coef
     size = float(np.abs(b).sum())
     # |Phi b|^2 is a difference: nothing is known below its rounding
-    rounding = np.finfo(float).eps * size**2 * float(rows.diagonal.max())
+    rounding = EPS * size**2 * float(rows.diagonal.max())
     apart = np.sqrt(max(float(b @ (dual.target - solution.gradient)), rounding))
     return (float(dual.target @ b) - dual.epsilon * size) / apart, apart

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import TINY, Array
 from mercer._compute.compile import compiled
 from mercer._compute.costs import FLOAT64_POINTS, FLOAT64_VARIABLES
 from mercer._compute.intrinsics import small
@@ -135,7 +134,7 @@ class Options(NamedTuple):
         if count_points(points) <= FLOAT64_POINTS or dual.largest <= FLOAT64_VARIABLES:
             return rows_of(kernel, points, 0.0, dual.ridge)
         C = max(dual.upper.max(), -dual.lower.min())
-        scale = max(C * math.sqrt(dual.largest), sys.float_info.min)
+        scale = max(C * math.sqrt(dual.largest), TINY)
         return rows_of(kernel, points, self.tol / scale, dual.ridge)
 
 

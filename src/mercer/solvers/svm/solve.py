@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer._common import TINY
 from mercer._compute.costs import (
     AT_ONCE,
     BLOCKED,
@@ -72,7 +73,7 @@ def _bounded(duals):
     error = duals.target - mean[duals.number]
     # roots first: the product of two large C overflows
     loss = np.sqrt(duals.sums(np.square(np.sqrt(C) * error)))[duals.number]
-    bound = np.sqrt(C) * loss + C * duals.epsilon + np.finfo(float).tiny
+    bound = np.sqrt(C) * loss + C * duals.epsilon + TINY
     return replace(
         duals, lower=np.maximum(duals.lower, -2 * bound), upper=np.minimum(duals.upper, 2 * bound)
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import EPS, Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers._certify import Certificate
@@ -21,8 +21,7 @@ from mercer.solvers.svm.options import FINEST
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import compiled_vectors, offsets
 
-# Rounding of a number; a coefficient that was stored or multiplied is at a bound within so many of them.
-EPS = float(np.finfo(np.float64).eps)
+# A coefficient that was stored or multiplied is at a bound within so many roundings of a number.
 STORED = 4
 # Share of the largest gradient that is rounding.
 ROUNDED = 1e-12
@@ -70,6 +69,13 @@ def measure(f, coef, lower, upper, epsilon, groups, bias):
             bias[g] = total / count
         violation = larger(violation, top - bottom)
     return violation if numbers else np.inf
+
+
+@compiled
+def measure_state(s, bias):
+    """Write the bias of each group of a state; return the largest violation."""
+    small()
+    return measure(s.f, s.coef, s.lower, s.upper, s.epsilon, s.groups, bias)
 
 
 @compiled_vectors
