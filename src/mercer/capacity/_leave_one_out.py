@@ -444,7 +444,11 @@ def leave_one_out_predictions(
     if loss != "epsilon":
         raise ValueError(f"loss = {shown(loss)} must be 'epsilon': other losses have no span rule.")
     found = models(fitted, X, y, sample_weight)
-    outputs = np.column_stack([_all_outputs(model, fitted, X, j) for j, model in enumerate(found)])
+    points = training_points(fitted, X)[1]
+    outputs = np.empty((count_points(points), len(found)))
+    if any(len(model) < len(outputs) for model in found):
+        # those of pairs of classes at the points of other classes
+        outputs = as_float64(fitted.expansion_(points)) + as_float64(fitted.intercept_)
     for j, model in enumerate(found):
         outputs[model.rows, j] = leave_one_out_outputs(model, memory=memory)
     if not is_classifier(fitted):
@@ -557,12 +561,3 @@ def _nearest_opponent(model, p):
         take_points(model.points, np.array([p])), take_points(model.points, others)
     )[0]
     return max(float(np.min(model.diagonal[p] + model.diagonal[others] - 2 * values)), 0.0)
-
-
-def _all_outputs(model, fitted, X, j):
-    """Return the outputs of binary classifier j at all points, including points of other classes."""
-    n = count_points(X)
-    if len(model) == n:
-        return model.outputs
-    points = np.arange(n) if model.kernel.tags.points == "indices" else X
-    return as_float64(fitted.expansion_[:, j](points))[:, 0] + float(fitted.intercept_[j])
