@@ -7,7 +7,7 @@ no weights; networkx graphs with weights are refused.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import getitem
 from typing import Any, NamedTuple, Self
@@ -484,8 +484,7 @@ class AttributedShortestPath(_Graphs, OverVectors, Paired):
         return fill
 
 
-@dataclass(frozen=True, eq=False)
-class _Paths:
+class _Paths(NamedTuple):
     """Labels and vectors of the nodes of graphs, and the pairs of nodes with a path.
 
     ``pairs`` are the numbers of nodes within their graph, and ``paths`` the lengths of the paths, with the label of an
@@ -526,19 +525,17 @@ class _Paths:
         joined = Joined(np.concatenate(vectors), labels.ends)
         return cls(labels, joined, Joined(np.concatenate(pairs), ends), Coded(codes, ends, known))
 
-    def take_rows(self, rows: Array | slice) -> Self:
+    def take_rows(self, rows: Array | slice) -> "_Paths":
         """Return the nodes and paths of some of the graphs."""
-        return replace(
-            self, **{each.name: getattr(self, each.name).take_rows(rows) for each in fields(self)}
-        )
+        return _Paths(*(each.take_rows(rows) for each in self))
 
     def recoded(self, other: "_Paths") -> Self:
         """Return labels and paths in the vocabularies of other graphs."""
-        return replace(
-            self, labels=self.labels.recoded(other.labels), paths=self.paths.recoded(other.paths)
+        return self._replace(
+            labels=self.labels.recoded(other.labels), paths=self.paths.recoded(other.paths)
         )
 
-    @cached_property
+    @property
     def nodes(self) -> Array:
         """The pairs by the numbers of nodes among those of all graphs."""
         return self.pairs.values + np.repeat(self.labels.ends[:-1], self.pairs.sizes)[:, None]
@@ -547,7 +544,8 @@ class _Paths:
     def adjacency(self) -> list[Any]:
         """Sparse matrices of the pairs of nodes of all graphs, one for each kind of path."""
         n = len(self.labels.values)
-        kinds = (self.nodes[self.paths.values == k] for k in range(len(self.paths.vocabulary)))
+        nodes = self.nodes
+        kinds = (nodes[self.paths.values == k] for k in range(len(self.paths.vocabulary)))
         return [sp.csr_array((np.ones(len(pairs)), pairs.T), (n, n)) for pairs in kinds]
 
 
