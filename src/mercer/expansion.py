@@ -419,12 +419,12 @@ def direct_sum(*expansions: Expansion) -> Expansion:
         )
     kernel = DirectSum(*(part.kernel for part in parts), n_features=parts[0].points.shape[1])
     points = [
-        np.column_stack([part.points, np.full(part.shape[0], j)]) for j, part in enumerate(parts)
+        np.column_stack([part.points, np.full(part.shape[0], j, part.points.dtype)])
+        for j, part in enumerate(parts)
     ]
-    dtype = np.result_type(*(part.points.dtype for part in parts))
     return Expansion(
         kernel,
-        np.concatenate(points, dtype=dtype),
+        np.concatenate(points),
         np.concatenate([part.dense_coef() for part in parts]),
     )
 

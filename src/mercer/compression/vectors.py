@@ -13,7 +13,7 @@ from mercer._compute.points import join_points, take_points
 from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian, VariableWidthGaussian
-from mercer.kernels.marked import Marked, kernel_of_data
+from mercer.kernels.marked import kernel_of_data
 from mercer.preimages.descent import quotients
 from mercer.reduction import reduce
 
@@ -83,9 +83,6 @@ class Vectors:
         if type(chi.kernel) is Gaussian and chi.kernel != kernel_of_data(psi.kernel):
             left = _distances_to_wider(psi, chi)
         else:
-            # the kernel of one of the two may contain the features of the other
-            kernel = psi.kernel if isinstance(psi.kernel, Marked) else chi.kernel
-            psi, chi = (Expansion(kernel, each.points, each.coef) for each in (psi, chi))
             if self.method is not None:
                 # the distances that a method minimises may be below the rounding of float32
                 psi, chi = (

@@ -283,10 +283,8 @@ class VariableWidthGaussian(Marked):
 
     def _kernels_of(self, marks):
         widths, places = np.unique(in_main_memory(marks), return_inverse=True)
-        return [
-            (Gaussian(0.5 / float(a) ** 2), np.flatnonzero(places == i))
-            for i, a in enumerate(widths)
-        ]
+        gammas = [self.gamma if a == self._of_data else 0.5 / float(a) ** 2 for a in widths]
+        return [(Gaussian(each), np.flatnonzero(places == i)) for i, each in enumerate(gammas)]
 
     def _wrong(self, marks):
         return ~((marks > 0) & (self._relative(marks) > 0.5))
@@ -368,9 +366,5 @@ def plain_rows(kernel: Kernel, X: Points) -> Points | None:
 
 
 def extends(kernel: Kernel, other: Kernel) -> bool:
-    """Return whether a kernel has the features of another, a Gaussian kernel, and those of other widths beside them."""
-    return (
-        type(kernel) is VariableWidthGaussian
-        and type(other) is Gaussian
-        and kernel.gamma == other.gamma
-    )
+    """Return whether a kernel has the features of another, that of its data, and more beside them."""
+    return _has_marks(kernel) and other == kernel_of_data(kernel)
