@@ -45,7 +45,7 @@ from mercer.kernels.base import (
     require_resolved,
     validated,
 )
-from mercer.kernels.marked import DirectSum, extends, parts_of, plain_rows
+from mercer.kernels.marked import DirectSum, extends, parts_of, plain_rows, without_marks
 
 
 @explain_class
@@ -374,6 +374,11 @@ def summands(psi: Expansion) -> list[Expansion]:
     return [over_points(part.kernel, part.points, coef[part.places, :]) for part in found] or [psi]
 
 
+def rows_of(psi: Expansion) -> Array:
+    """Return the points of an expansion without marks."""
+    return without_marks(psi.kernel, psi.points)
+
+
 def direct_sum(*expansions: Expansion) -> Expansion:
     r"""Return the sum of expansions over different kernels as one expansion, over a `mercer.DirectSum` of the kernels.
 
@@ -489,7 +494,8 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     Parameters
     ----------
     psi, chi : Expansion
-        m and p vectors with the same kernel; a Gaussian kernel and a ``VariableWidthGaussian`` of its space are one.
+        m and p vectors with the same kernel; a Gaussian kernel and a ``VariableWidthGaussian`` of its space are one, as
+        are a ``DirectSum`` with blocks and the sum of its kernels.
     paired : bool
         Return only the distances of psi_i and chi_i.
 

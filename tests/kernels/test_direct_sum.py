@@ -65,6 +65,15 @@ def test_an_expansion_is_the_sum_of_expansions_over_different_kernels(
     )
 
 
+def test_distances_to_vectors_over_the_sum_of_the_kernels_are_those_of_data(global_random_seed):
+    parts, X = blocks(global_random_seed)
+    psi = direct_sum(*parts)
+    chi = mc.features(sum(KERNELS), X)
+    expected = psi.norms()[:, None] ** 2 + chi.norms() ** 2 - 2 * psi(X).T
+    np.testing.assert_allclose(mc.sqdist(psi, chi), expected, rtol=1e-12)
+    np.testing.assert_allclose(mc.sqdist(chi, psi), expected.T, rtol=1e-12)
+
+
 def test_gradients_are_central_differences(global_random_seed):
     parts, X = blocks(global_random_seed)
     psi, h = direct_sum(*parts), 1e-6

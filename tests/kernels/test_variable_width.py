@@ -32,6 +32,19 @@ def test_points_of_the_width_of_the_space_have_the_gaussian_kernel(global_random
     np.testing.assert_allclose(kernel(X, Z), mc.Gaussian(0.3)(X, Z), rtol=1e-14)
 
 
+@pytest.mark.parametrize("gamma", [0.1, 0.3, 0.7, 1.9, 3e-7, 2e5])
+def test_an_expansion_at_points_of_the_width_of_the_space_is_that_of_its_kernel_to_the_last_bit(
+    gamma, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(6, 2)) / np.sqrt(gamma)
+    points, coef = rng.normal(size=(5, 2)) / np.sqrt(gamma), rng.normal(size=(5, 1))
+    psi = mc.Expansion(mc.Gaussian(gamma), points, coef)
+    chi = mc.Expansion(mc.VariableWidthGaussian(gamma, 2), points, coef)
+    np.testing.assert_array_equal(chi(X), psi(X))
+    np.testing.assert_allclose(mc.sqdist(psi, chi), 0, atol=1e-13)
+
+
 def test_an_expansion_is_the_sum_of_gaussian_functions_of_the_widths_of_its_points(
     global_random_seed,
 ):

@@ -15,7 +15,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.compression import families
 from mercer.distributed import named_columns
 from mercer.estimators._base import KernelEstimator
-from mercer.expansion import with_intercept
+from mercer.expansion import rows_of, with_intercept
 from mercer.kernels.marked import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.svm import pairs
@@ -101,7 +101,7 @@ def _rows(model, X):
         # vectors of the model are selected, as of objects
         return without_marks(model.kernel_, model.kernel_.admit(X, "X"))
     X = dense(as_rows(X, "X"))
-    d = without_marks(model.kernel_, model.expansion_.points).shape[1]
+    d = rows_of(model.expansion_).shape[1]
     if X.shape[1] != d:
         raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
     return X

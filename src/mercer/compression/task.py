@@ -16,8 +16,8 @@ from mercer.compression.data import Data, answers
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.vectors import Vectors
 from mercer.estimators._base import KernelEstimator
-from mercer.expansion import Expansion
-from mercer.kernels.marked import kernel_of_data, without_marks
+from mercer.expansion import Expansion, rows_of
+from mercer.kernels.marked import kernel_of_data
 from mercer.reduction.subset import eliminate, independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST
@@ -186,7 +186,7 @@ class Task:
                 Fitted(self.vectors.reduced(n_vectors), self.model.intercept_), data
             )
         number = self.vectors.number(n_vectors)
-        own = without_marks(self.psi.kernel, self.psi.points)
+        own = rows_of(self.psi)
         start = starts(data.blocks[0], data.outputs[0], data.signs, number, own, self.seed)
         return self._moved(start, data.rows(self.model), data, longest)
 

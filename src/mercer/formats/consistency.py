@@ -13,7 +13,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Table
 from mercer._compute.points import count_points, take_points
 from mercer.estimators._columns import Column
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, rows_of
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
@@ -247,7 +247,7 @@ def _require_layout(name, value, layout, sizes):
     if isinstance(value, Expansion):
         shape = value.shape
         rows = value.kernel.tags.points == "rows"
-        width = without_marks(value.kernel, value.points).shape[1] if rows else sizes.get("d")
+        width = rows_of(value).shape[1] if rows else sizes.get("d")
         require(
             width == sizes.get("d", width),
             f"the points of {name} have {width} columns, not {sizes.get('d')}",
@@ -339,7 +339,7 @@ def _require_mistakes(model):
 def _require_columns(model):
     """Check that the points of a table model have its columns."""
     columns = model.columns_
-    d = without_marks(model.kernel_, model.expansion_.points).shape[1]
+    d = rows_of(model.expansion_).shape[1]
     known = type(columns) is list and all(isinstance(each, Column) for each in columns)
     require(known and len(columns) == d, f"columns_ must be a list of {d} columns")
     require(

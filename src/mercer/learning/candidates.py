@@ -91,8 +91,9 @@ def chosen_shares(
         "stacking": stacked,
     }
     shares = {name: each / each.sum() for name, each in shares.items() if each.any()}
-    found = {name: ridged(weighted_sum(kernels, each), points, Y) for name, each in shares.items()}
-    losses = {name: each.losses for name, each in found.items()}
+    losses = {
+        name: ridged(weighted_sum(kernels, each), points, Y).losses for name, each in shares.items()
+    }
     chosen = "mean"
     # the sum and the best are compared with each other, fitted weights with the one chosen before
     for name, other in {"sum": "best", "best": "sum", "alignment": "", "stacking": ""}.items():

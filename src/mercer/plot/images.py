@@ -8,8 +8,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, shown
 from mercer._compute.points import dense
-from mercer.expansion import Expansion
-from mercer.kernels.marked import without_marks
+from mercer.expansion import Expansion, rows_of
 from mercer.plot import _axes
 
 
@@ -147,7 +146,7 @@ class ImageGridDisplay:
         >>> ImageGridDisplay.from_expansion(phi).images.shape
         (2, 10, 3, 3)
         """
-        X = dense(without_marks(expansion.kernel, expansion.points))
+        X = dense(rows_of(expansion))
         X = X if order is None else X[order]
         height, width = _image_shape(X, shape)
         columns = min(n_columns, len(X))

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike
 from mercer._compute.points import dense
-from mercer.kernels.marked import without_marks
+from mercer.expansion import rows_of
 from mercer.plot import _axes
 
 _MARKERS = "o^sDvP*X"
@@ -199,7 +199,7 @@ def _vectors(estimator):
     # those of tables are encoded rows
     if psi is None or hasattr(estimator, "encode"):
         return None
-    return dense(without_marks(psi.kernel, psi.points))
+    return dense(rows_of(psi))
 
 
 @dataclass(eq=False, repr=False)

@@ -6,8 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike
-from mercer.expansion import Expansion
-from mercer.kernels.marked import without_marks
+from mercer.expansion import Expansion, rows_of
 from mercer.plot import _axes
 from mercer.preimages import preimage
 
@@ -100,7 +99,7 @@ class PreImagePathsDisplay:
             preimage(psi, replace(found.method, max_iter=t), start).points
             for t in range(1, n_steps + 1)
         ]
-        points = without_marks(psi.kernel, psi.points) if points is None else points
+        points = rows_of(psi) if points is None else points
         return cls(np.stack([start, *steps, found.points]), points=points).plot(ax)
 
     @classmethod

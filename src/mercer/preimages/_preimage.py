@@ -21,10 +21,10 @@ from mercer._common import (
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, dense, take_points
-from mercer.expansion import Expansion, require_symmetric
+from mercer.expansion import Expansion, require_symmetric, rows_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import flat_kernel, form_of
-from mercer.kernels.marked import kernel_of_data, without_marks
+from mercer.kernels.marked import kernel_of_data
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import (
@@ -262,7 +262,7 @@ def checked_start(psi: Expansion, start: Any) -> Array:
     start = kernel.admit(as_rows(start, "start", np.float64), "start")
     start = dense(start)
     refuse_large("start", start)
-    expected = (len(psi), without_marks(psi.kernel, psi.points).shape[1])
+    expected = (len(psi), rows_of(psi).shape[1])
     if start.shape != expected:
         raise ValueError(
             f"start has shape {start.shape}, but must have shape {expected}: one point per vector."

@@ -24,8 +24,8 @@ from mercer._common import (
 )
 from mercer._compute.array import tiles
 from mercer._compute.points import Points, dense, evenly_spaced
-from mercer.expansion import Expansion, summands
-from mercer.kernels.marked import Marked, kernel_of_data, without_marks
+from mercer.expansion import Expansion, rows_of, summands
+from mercer.kernels.marked import Marked, kernel_of_data
 from mercer.preimages.base import Found
 
 # Halvings of a step after which no lower value can be told from rounding.
@@ -238,8 +238,7 @@ def nearest(psi: Expansion, values: Array, count: int) -> Array:
 
 def dense_rows(psi: Expansion, rows: ArrayLike) -> Array:
     """Return some points of an expansion as a dense float64 array."""
-    points = without_marks(psi.kernel, psi.prepared.container[rows])
-    return as_float64(dense(points))
+    return as_float64(dense(rows_of(psi)[rows]))
 
 
 def over_rows(psi: Expansion) -> bool:
@@ -411,15 +410,9 @@ class Quotient(_OfVectors):
         return -scale * inner, gradient, valid
 
 
-def data_of(psi: Expansion) -> Points:
-    """Return the points of an expansion, without marks."""
-    marked = isinstance(psi.kernel, Marked)
-    return Points(without_marks(psi.kernel, psi.prepared.container)) if marked else psi.prepared
-
-
 def spread(psi: Expansion) -> float:
     """Return the root mean squared distance of the points from their mean, the unit of tolerances; 1 if it is 0."""
-    points = data_of(psi)
+    points = Points(rows_of(psi)) if isinstance(psi.kernel, Marked) else psi.prepared
     # sparse rows are not centred: the squared norm of their mean is subtracted
     mean = np.asarray(points.container.mean(axis=0)).ravel() if points.sparse else np.zeros(1)
     total = float(np.mean(points.sqnorms(points.centre)) - mean @ mean)

@@ -8,11 +8,11 @@ import numpy as np
 
 from mercer._common import TINY, Array, check_integer
 from mercer._compute.storable import storable
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.kernels.marked import kernel_of_data
 from mercer.preimages.base import Found
-from mercer.preimages.descent import Descent, Distance, Iterative, Restarts, data_of, row_dot
+from mercer.preimages.descent import Descent, Distance, Iterative, Restarts, row_dot
 
 # Sufficient decrease of Armijo's rule.
 _ARMIJO = 1e-4
@@ -95,7 +95,7 @@ class Gradient(Iterative):
             start,
             min(self.memory, self.max_iter),
             width,
-            data_of(psi).container.mean(axis=0),
+            rows_of(psi).mean(axis=0),
             floor,
         )
 
