@@ -1,5 +1,7 @@
 """from_expansion: outputs are expansion and intercept in every family, files keep them, and misfits are refused."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -43,6 +45,18 @@ def _scores(model, X):
             model.decision_function_shape = "ovo"
         return model.decision_function(X).reshape(len(X), -1)
     return model.predict(X).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 1.9])
+@pytest.mark.parametrize("kind", [partial(mc.KernelPCA, 1), mc.KernelRidge])
+def test_vectors_of_one_width_serve_a_model_of_several(kind, gamma, global_random_seed):
+    X, y = _data(global_random_seed)
+    model = kind(kernel=mc.Gaussian(gamma)).fit(X, y)
+    several = mc.compress(model, n_vectors=6, method="variable_widths")
+    psi = mc.reduce(model.expansion_, 30).expansion
+    made = mc.from_expansion(psi, model.intercept_, like=several)
+    expected = mc.from_expansion(psi, model.intercept_, like=model)
+    np.testing.assert_array_equal(_scores(made, X), _scores(expected, X))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

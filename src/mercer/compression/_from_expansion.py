@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import ArrayLike, as_float64, shown
 from mercer._compute.points import as_columns, take_points
 from mercer.compression import families
-from mercer.expansion import Expansion, require_expansion
+from mercer.expansion import Expansion, require_expansion, rows_of
 
 
 def from_expansion(expansion: Expansion, intercept: float | ArrayLike, like: Any) -> Any:
@@ -104,7 +104,7 @@ def _require_fitting(psi, model):
         psi(
             np.zeros((1, model.n_features_in_))
             if indices
-            else take_points(known.points, slice(0, 1))
+            else take_points(rows_of(known), slice(0, 1))
         )
     except (TypeError, ValueError) as error:
         error.add_note(
