@@ -167,6 +167,18 @@ def test_a_weight_is_a_number_of_repetitions_and_rows_of_weight_zero_do_not_coun
     np.testing.assert_allclose(left.predict(X), right.predict(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-300])
+def test_columns_and_targets_whose_squares_are_zero_are_fitted_as_their_multiples(
+    size, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    expected = mc.TableRegressor(random_state=0).fit(X, y).predict(X)
+    found = mc.TableRegressor(random_state=0).fit(X * [size, 1], y * size).predict(X * [size, 1])
+    assert np.std(found / size - expected) < 0.1 * np.std(expected - y)
+
+
 def test_the_expansion_is_a_sum_over_kernels_with_the_predictions_and_gradients(global_random_seed):
     X, y = table(global_random_seed)
     model = mc.TableRegressor().fit(X, np.column_stack([y, -2 * y]))

@@ -188,6 +188,13 @@ def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
     return replace(column, **_scale(raw, weights, ranks))
 
 
+def deviation_of(differences: Array, weights: Array) -> float:
+    """Return the root of the mean square of differences (n, p), by a power of 2: squares of tiny numbers are 0."""
+    unit = np.ldexp(1.0, np.frexp(np.abs(differences).max())[1])
+    squares = ((differences / unit) ** 2).mean(axis=1)
+    return float(unit * np.sqrt(np.average(squares, weights=weights)))
+
+
 def _scale(values, weights, ranks):
     """Return the knots and places of a column of numbers."""
     distinct, which = np.unique(values, return_inverse=True)
@@ -197,7 +204,7 @@ def _scale(values, weights, ranks):
         kept = np.unique(np.searchsorted(places, np.linspace(places[0], places[-1], _KNOTS)))
         return {"knots": distinct[kept], "places": places[kept]}
     mean = float(np.average(distinct, weights=counts))
-    deviation = float(np.sqrt(np.average((distinct - mean) ** 2, weights=counts)))
+    deviation = deviation_of((distinct - mean)[:, None], counts)
     unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
     return {
         "knots": np.array([mean - unit, mean + unit]),

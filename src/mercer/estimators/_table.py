@@ -14,7 +14,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
-from mercer.estimators._columns import Column, encode, encoded, read_table, scaled
+from mercer.estimators._columns import Column, deviation_of, encode, encoded, read_table, scaled
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import Model, attribute, estimator_mixin, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
@@ -103,9 +103,7 @@ class TableModel(Model, BaseEstimator):
         size = Size(len(Y), budget, d=len(columns))
         route = required(self._routes(size), size, type(self).__name__)
         mean = weights @ Y / weights.sum()
-        deviation = (
-            float(np.sqrt(np.average(((Y - mean) ** 2).mean(axis=1), weights=weights))) or 1.0
-        )
+        deviation = deviation_of(Y - mean, weights) or 1.0
 
         columns, scalings, X = _scalings(columns, raw, weights)
         known = Rows(X, (Y - mean) / deviation, weights / weights.mean())
