@@ -107,21 +107,20 @@ def product(K, V, dtype, pieces=None):
     if pieces is not None:
         return xp.concat([product(K[:, piece], V[piece, :], dtype) for piece in pieces], axis=1)
     if K.dtype == xp.float64:
-        return _times(K, xp.astype(V, K.dtype, copy=False))
+        return times(K, xp.astype(V, K.dtype, copy=False))
     V = xp.astype(V, dtype, copy=False)
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
     for columns in cut(K.shape[1], COLUMNS):
         part = xp.astype(K[:, columns], dtype, copy=False)
-        total += xp.astype(_times(part, V[columns, :]), xp.float64)
+        total += xp.astype(times(part, V[columns, :]), xp.float64)
     return xp.astype(total, dtype, copy=False)
 
 
-def _times(K, V):
+def times(K, V):
     """Return K @ V; of NumPy arrays some rows on each thread, whose bits do not depend on the number of threads."""
     if not isinstance(K, np.ndarray):
         return K @ V
     out = np.empty((len(K), V.shape[1]), np.result_type(K, V))
-
     run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), PRODUCT_ROWS)
     return out
 

@@ -11,6 +11,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, as_float64, notify
+from mercer._compute.array import times
 from mercer._compute.costs import FEW_PAIRS, LEAST_COLUMNS, MANY_PAIRS, MOST_COLUMNS, ROWS
 from mercer._compute.memory import parse_memory
 from mercer._compute.saved import Saved
@@ -253,16 +254,15 @@ class Basis:
 
     def residuals(self, count: int) -> Array:
         """Return K v - theta v of the leading Ritz pairs (n, at most count)."""
-        Q = self._Q
-        W = self._W
         Y = self._Y[:, :count]
-        scaled = Y * self.values[:count]
-        return _by_rows(lambda rows: W[rows] @ Y - Q[rows] @ scaled, len(Q), Y.shape[1])
+        R = times(self._W, Y)
+        R -= times(self._Q, Y * self.values[:count])
+        return R
 
     def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
         Y = self._Y[:, :count]
-        return self.values[:count], _product(self._Q, Y), _product(self._W, Y)
+        return self.values[:count], times(self._Q, Y), times(self._W, Y)
 
     def restart(self, count: int) -> None:
         """Keep only the leading Ritz vectors."""
@@ -276,7 +276,7 @@ class Basis:
         """Add the directions of R outside the subspace; return whether there are any."""
         # the second projection removes the rounding errors of the first
         for _ in range(2):
-            R = _orthonormal_once(R - _product(self._Q, _inner(self._Q, R)))
+            R = _orthonormal_once(R - times(self._Q, _inner(self._Q, R)))
         self._new = R
         return R.shape[1] > 0
 
@@ -303,7 +303,7 @@ def _orthonormal_once(V):
         return V
     squares, Y = ritz(_inner(V, V))
     kept = squares > 1e-12 * squares[0]
-    return _product(V, Y[:, kept] / np.sqrt(squares[kept]))
+    return times(V, Y[:, kept] / np.sqrt(squares[kept]))
 
 
 def _inner(A, B):
@@ -316,22 +316,6 @@ def _inner(A, B):
     run_on_rows(task, len(A), ROWS)
     first, *others = (parts[start] for start in sorted(parts))
     return sum(others, first)
-
-
-def _by_rows(function, n, width):
-    """Return the array (n, width) of rows ``function(rows)``, some at a time on each thread."""
-    out = np.empty((n, width))
-
-    def task(rows):
-        out[rows] = function(rows)
-
-    run_on_rows(task, n, ROWS)
-    return out
-
-
-def _product(Q, Y):
-    """Return Q @ Y for Q with many rows."""
-    return _by_rows(lambda rows: Q[rows] @ Y, len(Q), Y.shape[1])
 
 
 @dataclass(frozen=True)
