@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.costs import BLOCK, COLUMNS, PRODUCT_ROWS
-from mercer._compute.loops import mirror as mirror_triangle
+from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
@@ -21,10 +21,10 @@ from mercer._compute.tile import Tile
 _LEAST_ROWS = 8
 
 
-def tiles(X, Z, tile=Tile):
-    """Yield slices of rows of X and the ``tile`` of each with Z; X is Z for a Gram matrix."""
+def tiles(X, Z):
+    """Yield slices of rows of X and the tile of each with Z; X is Z for a Gram matrix."""
     for rows in cut(len(X), row_step(len(Z))):
-        yield rows, _tile_of(X, Z, rows, tile)
+        yield rows, _tile_of(X, Z, rows, Tile)
 
 
 def _tile_of(X, Z, rows, tile):
@@ -69,16 +69,13 @@ def row_step(m):
 def dense(kernel, X, Z, tile=Tile) -> Array:
     """Return K(X, Z) (n, m), a new array, exactly symmetric if X is Z and the kernel is symmetric."""
     K = over_tiles(lambda _, each: kernel.evaluate(each), X, Z, tile)
-    return mirror(K) if X is Z and kernel.tags.symmetric else K
-
-
-def mirror(K):
-    """Return K with its lower triangle copied to the upper: tiles may differ by rounding."""
-    if isinstance(K, np.ndarray):
-        mirror_triangle(K, 0, len(K))
+    if X is not Z or not kernel.tags.symmetric:
         return K
-    xp = array_api_compat.array_namespace(K)
-    return xp.tril(K) + xp.tril(K, k=-1).T
+    # tiles may differ by rounding: the lower triangle is copied to the upper
+    if isinstance(K, np.ndarray):
+        mirror(K, 0, len(K))
+        return K
+    return X.xp.tril(K) + X.xp.tril(K, k=-1).T
 
 
 def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Array:

@@ -90,7 +90,8 @@ def products(plan, V, pieces=None):
                 last = min(piece.stop, columns.stop)
                 if first < last:
                     own = block[:, first - columns.start : last - columns.start]
-                    plan.add_product(own, V[first:last], sums)
+                    some = V[first:last]
+                    sums += np.einsum("ij,jp->ip", own, some) if plan.one_row else own @ some
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -145,7 +146,7 @@ class Plan:
         d = X.shape[1]
         dtype = X.dtype
         # without BLAS, the number of whose threads takes longer to set than the product
-        self._one_row = len(X) == 1 and Z.size <= SINGLE
+        self.one_row = len(X) == 1 and Z.size <= SINGLE
         self.direct = self.radial and d <= DIRECT
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // SINGLE))
@@ -196,14 +197,10 @@ class Plan:
         # the caller checks that values are finite
         with np.errstate(all="ignore"):
             # it takes longer to set the threads of BLAS than a small task
-            if self._one_row or (len(tiles) == 1 and not multiplies):
+            if self.one_row or (len(tiles) == 1 and not multiplies):
                 function(tiles[0])
             else:
                 run_tasks(lambda index: function(tiles[index]), len(tiles))
-
-    def add_product(self, block, V, total):
-        """Add the product of a tile of values with some columns to ``total``."""
-        total += np.einsum("ij,jp->ip", block, V) if self._one_row else block @ V
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
@@ -243,7 +240,7 @@ class Plan:
             right = right if self._wide else np.ascontiguousarray(right)
         if not self.direct:
             out = block[:, start : start + right.shape[1]]
-            np.einsum("ik,kj->ij", left, right, out=out) if self._one_row else np.matmul(
+            np.einsum("ik,kj->ij", left, right, out=out) if self.one_row else np.matmul(
                 left, right, out=out
             )
             columns = slice(columns.start, columns.start + right.shape[1])

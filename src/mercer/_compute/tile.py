@@ -86,7 +86,10 @@ class Tile:
             # rows minus the centre may have fewer digits
             X = self.X.container
             Z = self.Z.container
-            for i, j in _parts(*xp.nonzero(close), max(_stored(X), _stored(Z))):
+            rows, columns = xp.nonzero(close)
+            for part in blocks(rows.shape[0], max(_stored(X), _stored(Z))):
+                i = rows[part]
+                j = columns[part]
                 put_values(s, i, j, _squared_differences(X, i, Z, j))
         return self.fill_diagonal(s, 0.0)
 
@@ -193,12 +196,6 @@ class Tile:
             for k in range(X.shape[1])
         ]
         return xp.stack(columns, axis=1)
-
-
-def _parts(rows, columns, width):
-    """Yield the places of pairs, as many at a time as rows of some width take a block of memory."""
-    for part in blocks(rows.shape[0], width):
-        yield rows[part], columns[part]
 
 
 def _products(X, Z):
