@@ -6,6 +6,7 @@ import threadpoolctl
 
 import mercer as mc
 from mercer import landmarks
+from mercer.maps import select_landmarks
 from mercer.projection import project
 
 X = np.random.default_rng(0).standard_normal((200, 2))
@@ -141,13 +142,14 @@ def test_objects_without_coordinates_have_landmarks_too():
     np.testing.assert_array_equal(rows, landmarks.greedy(KERNEL, X, 15))
 
 
-@pytest.mark.parametrize("m", [0, 201])
-def test_an_impossible_number_is_refused(m):
-    for rule in RULES.values():
-        with pytest.raises(ValueError, match=f"m = {m}"):
-            rule(m, 0)
-    with pytest.raises(ValueError, match=f"m = {m}"):
-        landmarks.k_means(X, m)
+@pytest.mark.parametrize("rule", ["uniform", "greedy", "randomly_pivoted", "leverage", "k_means"])
+def test_no_landmarks_are_refused_and_more_than_points_are_as_many_as_these(rule):
+    with pytest.raises(ValueError, match="landmarks = 0 must be at least 1"):
+        select_landmarks(KERNEL, X, 0, rule)
+    np.testing.assert_array_equal(
+        select_landmarks(KERNEL, X[:6], 7, rule, 0),
+        select_landmarks(KERNEL, X[:6], 6, rule, 0),
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -1,4 +1,7 @@
-"""Selection of landmarks: uniform, cluster centres, pivots of the kernel matrix, and ridge leverage scores."""
+"""Selection of landmarks: uniform, cluster centres, pivots of the kernel matrix, and ridge leverage scores.
+
+Each rule takes a number m from 1 to the number of points, as `mercer.maps.select_landmarks` makes sure of.
+"""
 
 import math
 from collections.abc import Callable
@@ -7,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, PointsLike, Seed, as_float64, check_integer
+from mercer._common import Array, PointsLike, Seed, as_float64
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_rows, count_points
@@ -75,8 +78,7 @@ def sums(n: int, m: int, flops: float) -> Work:
 
 def uniform(X: PointsLike, m: int, random_state: Seed = None) -> Array:
     """Return m different row numbers (m,), drawn uniformly without replacement, sorted."""
-    n = _require_at_most(X, m)
-    return np.sort(generator(random_state).choice(n, size=m, replace=False))
+    return np.sort(generator(random_state).choice(count_points(X), size=m, replace=False))
 
 
 def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
@@ -89,7 +91,6 @@ def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
     from sklearn.cluster import KMeans
 
     X = as_rows(X)
-    _require_at_most(X, m)
     model = KMeans(m, n_init=1, random_state=without_generator(random_state))
     with serial_blas, serial_openmp():
         model.fit(X)
@@ -102,7 +103,6 @@ def greedy(kernel: Kernel, X: PointsLike, m: int) -> Array:
     At most m, in the order selected; fewer at a smaller numerical rank. n m kernel values and O(n m^2) operations.
     Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations*, JMLR 2 (2001).
     """
-    _require_at_most(X, m)
     return cholesky.pivoted(Gram(kernel, X), m).pivots
 
 
@@ -112,7 +112,6 @@ def randomly_pivoted(kernel: Kernel, X: PointsLike, m: int, random_state: Seed =
     At most m, as for ``greedy``. Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78
     (2025).
     """
-    _require_at_most(X, m)
     return cholesky.randomly_pivoted(Gram(kernel, X), m, random_state).pivots
 
 
@@ -128,7 +127,7 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
     Musco, Musco, *Recursive sampling for the Nystroem method*, NIPS 30 (2017), algorithm 3.
     Rudi, Calandriello, Carratino, Rosasco, *On fast leverage score sampling and optimal learning*, NIPS 31 (2018).
     """
-    n = _require_at_most(X, m)
+    n = count_points(X)
     rng = generator(random_state)
     gram = Gram(kernel, X)
     order = rng.permutation(n)
@@ -182,12 +181,3 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
         rest[part] -= np.sum((as_float64(gram[np.ix_(rows[part], sample)]) @ scale) ** 2, axis=1)
     # differences within rounding are not scores
     return np.where(rest > floor, np.minimum(rest / ridge, 1.0), 0.0)
-
-
-def _require_at_most(X, m):
-    """Return the number n of points; raise unless m is from 1 to n."""
-    n = count_points(X)
-    check_integer("m", m)
-    if m > n:
-        raise ValueError(f"m = {m} landmarks must be at most {n}, the number of points.")
-    return n

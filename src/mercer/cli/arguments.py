@@ -79,14 +79,6 @@ def _add_compress(commands):
         help="find the smallest number of vectors that loses at most this share of the score in cross-validation, "
         "for example 0.01; takes about 30 times as long",
     )
-    _add_output(parser)
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)"
-    )
-    parser.set_defaults(command=compress.run)
-
-
-def _add_output(parser):
     parser.add_argument(
         "--to",
         choices=list(compress.SUFFIXES),
@@ -107,6 +99,10 @@ def _add_output(parser):
         help="numbers in onnx and c files (default: float32 for onnx, float64 for c); float16 and int8 store vectors "
         "in 16 or 8 bits and need --data",
     )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)"
+    )
+    parser.set_defaults(command=compress.run)
 
 
 def _add_warmup(commands):

@@ -32,19 +32,19 @@ def write(
     start = time.perf_counter()
     # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine
     with threadpool_limits(1):
-        body = _body(callback, setting or denoising.Setting(), sizes)
+        chapters = _chapters(callback, setting or denoising.Setting(), sizes)
     lead = (
         "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
         "the digits of scikit-learn; every number comes from this run."
     )
     text = page.document(
-        "Mercer: kernel methods on digits", lead, body, _foot(time.perf_counter() - start)
+        "Mercer: kernel methods on digits", lead, chapters, _foot(time.perf_counter() - start)
     )
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _body(callback, setting, sizes):
+def _chapters(callback, setting, sizes):
     """Run the experiments in order and return the chapters."""
     compressed = compression.run(setting, callback, sizes)
     data = denoising.load(setting)
@@ -54,7 +54,7 @@ def _body(callback, setting, sizes):
         compression.chapter(compressed),
         denoising.chapter(data, setting, outcomes),
         denoising.cost(data, outcomes),
-        denoising.snippet(),
+        ("Denoising in five lines", page.code(denoising.SNIPPET)),
         _onward(),
     ]
 

@@ -145,11 +145,7 @@ def _methods(setting):
 
 def compare(data: Data, setting: Setting, callback: Callable[[str], object]) -> list[Outcome]:
     """Return the Outcome of every method."""
-    outcomes = []
-    for method in _methods(setting):
-        callback(f"denoising digits: {method.name}")
-        outcomes.append(_outcome(method, data))
-    return outcomes
+    return [_outcome(method, data, callback) for method in _methods(setting)]
 
 
 def error(images: Array, clean: Array) -> float:
@@ -157,7 +153,8 @@ def error(images: Array, clean: Array) -> float:
     return float(np.mean(np.sum((images - clean) ** 2, axis=1)))
 
 
-def _outcome(method, data):
+def _outcome(method, data, callback):
+    callback(f"denoising digits: {method.name}")
     start = time.perf_counter()
     parameters = _tune(method, data)
     tuned = time.perf_counter()
@@ -274,11 +271,6 @@ def cost(data: Data, outcomes: Sequence[Outcome]) -> Chapter:
         "numbers stored",
     ]
     return "Times and sizes", page.table(header, rows) + text
-
-
-def snippet() -> Chapter:
-    """Return the chapter with five lines of code that denoise."""
-    return "Denoising in five lines", page.code(SNIPPET)
 
 
 def _certificate(pca, noisy):
