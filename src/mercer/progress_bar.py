@@ -1,7 +1,7 @@
-"""ProgressBar: the progress of a call or a fit, in a terminal or a notebook."""
+"""ProgressBar: the progress of a call or a fit, in a terminal or a notebook; Progress: that of a command, as text."""
 
 import sys
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 from mercer._common import check_integer
 
@@ -90,7 +90,11 @@ class ProgressBar:
 
     def _show(self, text, done, most, count=None):
         if self._draw is None:
-            self._draw, self._end = _rich() or _plain()
+            drawn = _rich()
+            if drawn is None:
+                plain = Progress(sys.stderr)
+                drawn = plain.draw, plain.end
+            self._draw, self._end = drawn
         self._draw(text, done, most, count or (f"{done}" if most is None else f"{done} of {most}"))
 
 
@@ -120,21 +124,51 @@ def _rich():
     return draw, bar.stop
 
 
-def _plain():
-    """Return the functions that draw and end a line of text."""
-    # the command line imports more
-    from mercer.cli.progress import Progress
+class Progress:
+    """Writes the current step to a stream: one changing line on a terminal, plain lines elsewhere.
 
-    line = Progress(sys.stderr)
-    shown = []
+    Examples
+    --------
+    >>> import sys
+    >>> from mercer.progress_bar import Progress
+    >>> Progress(sys.stdout)("working")
+    working ...
+    """
 
-    def draw(text, done, most, count):
-        if shown != [text]:
-            shown[:] = [text]
-            line(text)
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._terminal = stream.isatty()
+        self._text = None
+
+    def __call__(self, text: str) -> None:
+        """Start a step."""
+        self._text = text
+        self._write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
+
+    def step(self, done: int, most: int) -> None:
+        """Draw a bar of the part that is done, on a terminal only."""
+        bar = "#" * (24 * min(done, most) // max(most, 1))
+        self._state(f"[{bar:.<24}] {done} of {most}")
+
+    def draw(self, text: str, done: int, most: int | None, count: str) -> None:
+        """Start a step, unless it is under way, and draw its bar, or what was counted where the most is not known."""
+        if text != self._text:
+            self(text)
         if most is None:
-            line.state(count)
+            self._state(count)
         else:
-            line.step(done, most)
+            self.step(done, most)
 
-    return draw, line.end
+    def end(self) -> None:
+        """Clear the line."""
+        if self._terminal:
+            self._write("\r\x1b[2K")
+
+    def _state(self, text):
+        """Write a text beside the step, on a terminal only."""
+        if self._terminal:
+            self._write(f"\r\x1b[2K{self._text} {text}")
+
+    def _write(self, text):
+        self._stream.write(text)
+        self._stream.flush()

@@ -1,6 +1,6 @@
 import io
 
-from mercer.cli.progress import Progress
+from mercer.cli import Progress
 
 
 class Terminal(io.StringIO):

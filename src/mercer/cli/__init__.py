@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mercer.cli.arguments import parse
 from mercer.cli.failure import Failure
-from mercer.cli.progress import Progress
+from mercer.progress_bar import Progress
 
 __all__ = ["Failure", "Progress", "main"]
 

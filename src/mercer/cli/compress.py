@@ -13,12 +13,12 @@ from mercer._common import PointsLike
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
-from mercer.cli.progress import Progress
 from mercer.compression import compress, families
 from mercer.estimators import TableClassifier
 from mercer.formats import save, to_c, to_onnx, write_libsvm
 from mercer.formats.files import replacing
 from mercer.formats.quantised import CODED
+from mercer.progress_bar import Progress
 
 
 def run(options: argparse.Namespace, progress: Progress) -> str:

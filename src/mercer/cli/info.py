@@ -5,8 +5,8 @@ import textwrap
 
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
-from mercer.cli.progress import Progress
 from mercer.formats import model_card
+from mercer.progress_bar import Progress
 
 
 def run(options: argparse.Namespace, progress: Progress) -> str:

@@ -9,11 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from mercer.cli.progress import Progress
 from mercer.estimators import SVC, SVCCV, KernelPCA
 from mercer.expansion import features
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.preimages import preimage
+from mercer.progress_bar import Progress
 
 KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
 DTYPES = ("float64", "float32")

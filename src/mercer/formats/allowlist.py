@@ -56,11 +56,6 @@ def estimator(name: str) -> type:
     return cls
 
 
-def listed_estimators() -> str:
-    """Return the names of all estimators that a file may contain, for messages."""
-    return f"the estimators of Mercer and, of scikit-learn, Pipeline, {', '.join(SCIKIT_LEARN)}"
-
-
 def is_storable_estimator(thing: object) -> bool:
     """Return whether a file may contain an object as an estimator; a subclass is another class."""
     cls = type(thing)

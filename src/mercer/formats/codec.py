@@ -180,7 +180,8 @@ def _refuse(value, into):
         into.refuse(
             f"a model file cannot hold {type(value).__module__}.{name}; save a part that it can hold, such as the last "
             "step of a pipeline or the mercer_ of a patched model, or keep the whole with joblib, whose files run code "
-            f"when loaded. A file can hold {allowlist.listed_estimators()}."
+            "when loaded. A file can hold the estimators of Mercer and, of scikit-learn, Pipeline, "
+            f"{', '.join(allowlist.SCIKIT_LEARN)}."
         )
     seed = _SEED if name in ("RandomState", "Generator") else ""
     remedy = _SPLITTER if hasattr(value, "get_n_splits") else seed

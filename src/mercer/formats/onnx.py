@@ -413,18 +413,17 @@ class _Graph:
         return self.add("Cast", name, to=self._onnx.TensorProto.DOUBLE)
 
     def _vectors(self, key, view):
-        """Add the vectors of a view, and return their name."""
-        if view.source is None:
+        """Add the vectors of a view, once if several share them, as rows of a table if any, and return their name."""
+        Z = view.source
+        if Z is None:
             return self._stored(key, view.points)
-        if id(view.source) not in self._sources:
-            self._sources[id(view.source)] = self._source(key, view.source)
-        return self._mapped(self._sources[id(view.source)], view.maps)
-
-    def _source(self, key, Z):
-        """Add the vectors that several views share, as rows of a table where they are any, and return their name."""
-        columns = self._exported.columns
-        table = None if columns is None or self._codes else decode(columns, Z)
-        return self._stored(key, Z) if table is None else self._encoded(self._constant(table))
+        if id(Z) not in self._sources:
+            columns = self._exported.columns
+            table = None if columns is None or self._codes else decode(columns, Z)
+            self._sources[id(Z)] = (
+                self._stored(key, Z) if table is None else self._encoded(self._constant(table))
+            )
+        return self._mapped(self._sources[id(Z)], view.maps)
 
     def _stored(self, key, Z):
         """Add vectors Z that are stored, from the codes of the view if it has any, and return their name."""

@@ -196,7 +196,7 @@ class Quantised:
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors, or raise a ValueError if the arithmetic overflows at X."""
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._values(self.exported.scaled(np.asarray(X, np.float64)))
+            values = self._values(self.exported.scaled(X))
         if not np.isfinite(values).all():
             raise ValueError(
                 f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X."
@@ -327,13 +327,11 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     return _with_boundary(best, X, targets[:, 0] >= 0) if exported.answer == "inlier" else best
 
 
-def _refit(counts, K, errors, ridge=1e-6):
-    """Return the coefficients of least squares for errors (n, m) of scores; a pair has those of its classes.
-
-    The ridge is a share of the mean diagonal of the normal equations, and bounds what rounding adds.
-    """
+def _refit(counts, K, errors):
+    """Return the coefficients of least squares for errors (n, m) of scores; a pair has those of its classes."""
     normal = K.T @ K
-    normal[np.diag_indices_from(normal)] += ridge * np.trace(normal) / len(normal)
+    # a share of the mean diagonal bounds what rounding adds
+    normal[np.diag_indices_from(normal)] += 1e-6 * np.trace(normal) / len(normal)
     # the least norm: the values of vectors far from all points are 0
     if counts is None:
         return np.linalg.lstsq(normal, K.T @ errors)[0]
