@@ -65,6 +65,26 @@ def test_batches_presented_once_are_one_pass(form):
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, np.ndarray.tolist])
+def test_points_presented_one_after_another_are_one_pass(container, moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0))
+    for i in range(20):
+        model.partial_fit(container(X[i : i + 1]), y[i : i + 1], classes=[0, 1])
+    whole = KernelPerceptron(mc.Gaussian(5.0)).partial_fit(X[:20], y[:20], classes=[0, 1])
+    np.testing.assert_allclose(
+        model.decision_function(X), whole.decision_function(X), rtol=0, atol=1e-12
+    )
+
+
+def test_one_point_has_no_bandwidth_and_one_class(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        KernelPerceptron().partial_fit(X[:1], y[:1], classes=[0, 1])
+    with pytest.raises(ValueError, match="two classes or more; got one class"):
+        KernelPerceptron(mc.Gaussian(5.0)).fit(X[:1], y[:1])
+
+
 def test_batches_number_their_examples_one_after_another(moons):
     X, y = moons
     model = KernelPerceptron(mc.Gaussian(5.0)).partial_fit(X[:10], y[:10], classes=[0, 1])

@@ -93,6 +93,8 @@ class KernelEstimator(Model):
     memory: Memory = "1GB"
 
     _doc_link_module = "mercer"
+    # fewest training points of a kernel without a rule
+    _fewest = 2
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other parameters.
@@ -370,6 +372,7 @@ class KernelEstimator(Model):
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
         kind = kernel.tags.points
+        fewest = (2 if kernel.unresolved() else self._fewest) if reset else 1
         objects = kind == "objects" or (
             kind in ("rows or objects", "any")
             # new points are what those of the fit were
@@ -377,13 +380,21 @@ class KernelEstimator(Model):
         )
         if objects or kind == "tables":
             points = as_objects(X) if objects else self._table(X, reset)
-            if reset:
+            if fewest > 1:
                 require_two(self, points)
             return points
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         try:
-            return validated_rows(self, X, reset, accept_sparse="csr", order="C", copy=reset)
+            return validated_rows(
+                self,
+                X,
+                reset,
+                accept_sparse="csr",
+                order="C",
+                copy=reset,
+                ensure_min_samples=fewest,
+            )
         except ValueError as error:
             if kind != "indices" or reset:
                 raise

@@ -39,7 +39,10 @@ def validated_rows(model: Model, X: PointsLike, reset: bool, **options: Any) -> 
     if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not X.dtype.isnative:
         # scikit-learn would make float64 of float32 in another byte order
         X = X.astype(X.dtype.newbyteorder("="))
-    options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
+    options = {
+        "dtype": [np.float64, np.float32],
+        "ensure_min_samples": 2 if reset else 1,
+    } | options
     try:
         # a long double may become infinite in float64, which is refused
         with config_context(array_api_dispatch=False), np.errstate(over="ignore"):

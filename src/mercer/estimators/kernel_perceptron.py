@@ -119,6 +119,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
     shuffle: bool = False
     random_state: Seed = None
 
+    # the first batch may be one point
+    _fewest = 1
+
     @fits
     def fit(self, X: PointsLike, y: ArrayLike) -> Self:
         """Learn from scratch, in at most ``max_iter`` passes.
