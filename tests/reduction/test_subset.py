@@ -14,7 +14,7 @@ X = RNG.normal(size=(12, 3))
 def test_the_gram_matrix_is_that_of_the_points():
     kernel = mc.Gaussian(0.3)
     target = Target(mc.Expansion(kernel, X, RNG.normal(size=(12, 2))))
-    np.testing.assert_allclose(gram(target, "1MB"), kernel(X, X), rtol=1e-14)
+    np.testing.assert_allclose(gram(target, "1MB", 1), kernel(X, X), rtol=1e-14)
 
 
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
@@ -29,13 +29,13 @@ def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
 def test_an_indefinite_matrix_is_refused_and_a_given_semidefinite_one_accepted():
     K, coef = X @ X.T, np.ones((12, 1))
     semidefinite = Target(mc.Expansion(mc.Precomputed(K), np.arange(12), coef))
-    np.testing.assert_allclose(gram(semidefinite, "1GB"), K)
+    np.testing.assert_allclose(gram(semidefinite, "1GB", 1), K)
     shifted = mc.Precomputed(K - 0.5 * np.eye(12))
     with pytest.raises(
         ValueError,
         match=r'Precomputed is indefinite on these points: its.*from -0\.5 .*"construct"',
     ):
-        gram(Target(mc.Expansion(shifted, np.arange(12), coef)), "1GB")
+        gram(Target(mc.Expansion(shifted, np.arange(12), coef)), "1GB", 1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -119,11 +119,11 @@ def test_a_zero_column_and_a_point_without_coefficients_change_no_selection(name
     np.testing.assert_array_equal(ours.expansion.points, plain.expansion.points)
 
 
-def test_one_matrix_is_the_default():
+def test_matrices_that_exceed_the_memory_by_a_byte_are_refused():
     target = Target(mc.mean(mc.features(mc.Gaussian(0.3), X)))
-    with pytest.raises(MemoryError, match=r"the Gram matrix of 12 points needs 1\.152 kB"):
-        gram(target, 1151)
-    assert gram(target, 1152).shape == (12, 12)
+    with pytest.raises(MemoryError, match=r"2 matrices of 12 x 12 points needs? 2\.304 kB"):
+        gram(target, 2303, 2)
+    assert gram(target, 2304, 2).shape == (12, 12)
 
 
 @pytest.mark.parametrize("method", [mc.Greedy, mc.Eigenvector, mc.L1, mc.MaxNorm, mc.Exhaustive])

@@ -43,12 +43,12 @@ class DiskBlocks:
 
     def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not read."""
-        parts = [
-            _read(self.rows, part)[wanted - part.start]
-            for part in self._parts()
-            if len(wanted := _of(part, rows))
-        ]
-        return np.concatenate(parts)
+        found = []
+        for part in self._parts():
+            wanted = rows[slice(*np.searchsorted(rows, [part.start, part.stop]))]
+            if len(wanted):
+                found.append(_read(self.rows, part)[wanted - part.start])
+        return np.concatenate(found)
 
     def total(self, function: Callable[..., T], shared: object, *columns: Array | None) -> T:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
@@ -119,11 +119,6 @@ class Arrow:
         part = self.table.slice(rows.start, rows.stop - rows.start)
         columns = [column.to_numpy() for column in part.columns]
         return np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
-
-
-def _of(part, rows):
-    """Return the numbers of sorted rows that are in a slice."""
-    return rows[slice(*np.searchsorted(rows, [part.start, part.stop]))]
 
 
 def _read(rows, part):

@@ -10,10 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from mercer._common import (
+    TINY,
     Array,
     ArrayLike,
     Memory,
@@ -23,10 +25,18 @@ from mercer._common import (
     check_flags,
     check_integer,
     shown,
+    warn,
 )
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
-from mercer._compute.points import Points, are_others, count_points, take_points, widened
+from mercer._compute.points import (
+    Points,
+    are_others,
+    count_points,
+    evenly_spaced,
+    take_points,
+    widened,
+)
 from mercer._compute.readable import computed, refuse_container
 from mercer._compute.routes import Size, required
 from mercer._elsewhere import refuse_unknown
@@ -56,6 +66,8 @@ from mercer.solvers._certify import Certificate, Residuals
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000
 _EACH = 10
+# Largest relative error of the values of a model by rounding of what it stores.
+LARGEST_ERROR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -368,6 +380,42 @@ class KernelEstimator(Model):
         if points is not None:
             self._require_fitted(points, psi.points)
         return exact_vectors(kernel, psi.points if points is None else points, psi.coef)
+
+    def _warn_single_precision(self, points, parameter="", lengths=1.0):
+        """Warn if float32 moves values at some points by more than a share of the size of their column.
+
+        A larger ``parameter`` helps. Without, columns are along axes of some ``lengths``, with the largest size.
+        """
+        psi = self.expansion_
+        if psi.coef.dtype != np.float32:
+            return
+        n = count_points(points)
+        some = take_points(points, evenly_spaced(n, 200))
+        # coefficients of repeated points cancel but for their rounding, though kernel values have no error
+        noise = np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo("f4").eps / 2
+        both = exact_vectors(psi.kernel, psi.points, np.hstack([psi.coef, psi.coef * noise]))
+        exact, rounding = np.split(both(widened(some)), 2, axis=1)
+        error = np.hypot(
+            np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(rounding, axis=0)
+        )
+        size = np.linalg.norm(exact + self.intercept_, axis=0)
+        if parameter:
+            remedy = f"a larger {parameter} than {shown(getattr(self, parameter))}"
+            size = np.where(size > 0, size, 1.0)
+        else:
+            remedy = (
+                "a kernel whose values differ more (a smaller bandwidth, rows about their mean)"
+            )
+            error = error * lengths
+            size = max(np.max(size * lengths), TINY)
+        share = float(np.max(error / size))
+        if share > LARGEST_ERROR:
+            warn(
+                f"values of {type(self).__name__} are accurate to a share of {share:.1g} only: float32 rounds kernel "
+                f"values, and coefficients, which are up to {float(np.abs(psi.coef).max()):.1g}; give X in "
+                f"float64, or {remedy}.",
+                ConvergenceWarning,
+            )
 
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""

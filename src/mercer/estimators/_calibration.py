@@ -8,10 +8,12 @@ from sklearn.isotonic import IsotonicRegression
 
 from mercer._common import Array, ArrayLike, as_float64, shown
 from mercer.estimators._inherited import BaseEstimator
+from mercer.estimators._model import available
 
 
-def has_probabilities(search: Any) -> bool:
-    """Return True, or raise an AttributeError unless a search fits probabilities; for ``available``."""
+@available
+def has_probabilities(search: Any) -> Any:
+    """Give a method to searches that fit probabilities."""
     if search.calibration is None or not search.refit:
         raise AttributeError(
             f"calibration = {shown(search.calibration)} and refit = {shown(search.refit)} give no probabilities; fit "

@@ -22,10 +22,9 @@ from mercer._common import (
 from mercer._compute.costs import BLOCK
 from mercer._compute.memory import cut
 from mercer._compute.points import count_points, take_points, widened
-from mercer.estimators._accuracy import Solved, conclude
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import attribute, estimator_mixin, of_points
-from mercer.estimators._problem import Problem
+from mercer.estimators._problem import Problem, Solved, conclude
 from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import (
     Normals,

@@ -185,7 +185,17 @@ def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
 
     Numbers of two values differ by 1 after it.
     """
-    return replace(column, **_scale(raw, weights, ranks))
+    distinct, which = np.unique(raw, return_inverse=True)
+    counts = np.bincount(which, weights)
+    if ranks and len(distinct) >= _RANKED:
+        places = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
+        kept = np.unique(np.searchsorted(places, np.linspace(places[0], places[-1], _KNOTS)))
+        return replace(column, knots=distinct[kept], places=places[kept])
+    mean = float(np.average(distinct, weights=counts))
+    deviation = deviation_of((distinct - mean)[:, None], counts)
+    unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
+    knots = np.array([mean - unit, mean + unit])
+    return replace(column, knots=knots, places=np.array([-_LARGEST, _LARGEST]))
 
 
 def deviation_of(differences: Array, weights: Array) -> float:
@@ -193,23 +203,6 @@ def deviation_of(differences: Array, weights: Array) -> float:
     unit = np.ldexp(1.0, np.frexp(np.abs(differences).max())[1])
     squares = ((differences / unit) ** 2).mean(axis=1)
     return float(unit * np.sqrt(np.average(squares, weights=weights)))
-
-
-def _scale(values, weights, ranks):
-    """Return the knots and places of a column of numbers."""
-    distinct, which = np.unique(values, return_inverse=True)
-    counts = np.bincount(which, weights)
-    if ranks and len(distinct) >= _RANKED:
-        places = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
-        kept = np.unique(np.searchsorted(places, np.linspace(places[0], places[-1], _KNOTS)))
-        return {"knots": distinct[kept], "places": places[kept]}
-    mean = float(np.average(distinct, weights=counts))
-    deviation = deviation_of((distinct - mean)[:, None], counts)
-    unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
-    return {
-        "knots": np.array([mean - unit, mean + unit]),
-        "places": np.array([-_LARGEST, _LARGEST]),
-    }
 
 
 def _levels(values, weights, source):

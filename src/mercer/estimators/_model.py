@@ -288,7 +288,7 @@ def of_points(
 
 
 def available(check: Callable[[Any], bool]) -> Any:
-    """Return the decorator of a method that models have if a check does not raise an error."""
+    """Return the decorator of a method that models have if a check does not raise an AttributeError."""
     return lambda method: available_if(check)(explained(method))
 
 

@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
 from mercer.distributed import in_memory
-from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._model import attribute, available, estimator_mixin, fits, on_device
-from mercer.estimators._problem import Problem
+from mercer.estimators._problem import Problem, largest_value, warn_rounded
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
@@ -51,8 +50,9 @@ _ACCURATE = 1e-9
 _ROUNDED = 1e-14
 
 
-def keeps_model(search: Any) -> bool:
-    """Return True, or raise an AttributeError unless a search fits its best model; for ``available``."""
+@available
+def keeps_model(search: Any) -> Any:
+    """Give a method to searches that fit their best model."""
     if not search.refit:
         name = type(search).__name__
         raise AttributeError(
@@ -185,7 +185,7 @@ class GridSearch(SupportVectorEstimator):
             for route in super()._routes(size)
         ]
 
-    @available(keeps_model)
+    @keeps_model
     @on_device
     def predict(self, X: PointsLike) -> Array:
         """Return the predictions of the best model for new points.
@@ -378,7 +378,16 @@ def _listed(name, given):
 def work_of_folds(cv: Any, n: int) -> float:
     """Return the work of the fits of all folds of n rows as a multiple of that of all rows."""
     check_folds(cv)
-    folds = _count_folds(cv, n)
+    if isinstance(cv, Integral):
+        folds = int(cv)
+    elif isinstance(cv, Sized):
+        folds = len(cv)
+    else:
+        try:
+            folds = int(cv.get_n_splits(np.empty((n, 0))))
+        except (AttributeError, ValueError):
+            # only groups or an iterator know it; the default
+            folds = 5
     return folds * (1 - 1 / max(folds, 2)) ** 2
 
 
@@ -400,18 +409,6 @@ def check_folds(cv: Any) -> None:
         )
     if cv < 2:
         raise ValueError(f"cv = {shown(cv)} must be at least 2 folds.")
-
-
-def _count_folds(cv, n):
-    """Return the number of folds of n rows; 5, the default, where only groups or an iterator know it."""
-    if isinstance(cv, Integral):
-        return int(cv)
-    if isinstance(cv, Sized):
-        return len(cv)
-    try:
-        return int(cv.get_n_splits(np.empty((n, 0))))
-    except (AttributeError, ValueError):
-        return 5
 
 
 def _check_scoring(scoring):

@@ -29,11 +29,18 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
-from mercer.estimators._accuracy import Solved, conclude, warn_coarse
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points
-from mercer.estimators._problem import Problem, centre_and_scale, in_range, regression_tolerance
+from mercer.estimators._problem import (
+    Problem,
+    Solved,
+    centre_and_scale,
+    conclude,
+    in_range,
+    regression_tolerance,
+    warn_coarse,
+)
 from mercer.estimators._rows import check_lengths, count_rows
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product

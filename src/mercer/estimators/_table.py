@@ -97,9 +97,14 @@ class TableModel(Model, BaseEstimator):
         used = np.flatnonzero(weights)
         table = [take_points(values, used) for values in table]
         columns = encoded(table, weights[used])
-        raw, Y, weights = _distinct(
-            [column.raw(table) for column in columns], Y[used], weights[used], rng
+        # a row that is left out is known from no other row
+        raw, Y, weights = distinct(
+            np.column_stack([column.raw(table) for column in columns]), Y[used], weights[used]
         )
+        order = rng.permutation(len(Y))
+        raw = raw[order].T
+        Y = Y[order]
+        weights = weights[order]
         size = Size(len(Y), budget, d=len(columns))
         route = required(self._routes(size), size, type(self).__name__)
         mean = weights @ Y / weights.sum()
@@ -174,13 +179,3 @@ def _scalings(columns, raw, weights):
     values = [*raw, *(raw[k] for k in ranked)]
     X = np.stack([column.scaled(own) for column, own in zip(found, values, strict=True)], axis=1)
     return found, places, X
-
-
-def _distinct(raw, Y, weights, rng):
-    """Return the columns of the different observations in random order, their targets, and sums of their weights.
-
-    A row that is left out is then known from no other row.
-    """
-    X, Y, sums = distinct(np.column_stack(raw), Y, weights)
-    order = rng.permutation(len(X))
-    return X[order].T, Y[order], sums[order]

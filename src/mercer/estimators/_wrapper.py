@@ -14,14 +14,14 @@ from mercer.estimators._model import available, on_device
 from mercer.estimators._rows import count_rows
 
 
-def inner_has(name: str) -> Callable[[Any], bool]:
-    """Return a check for ``available`` that raises the error of the wrapped estimator without such a method."""
+def if_inner_has(method: Callable[..., Any]) -> Any:
+    """Return a method that models have if the wrapped estimator has one of this name, whose error they raise else."""
 
     def check(self):
-        getattr(getattr(self, "estimator_", self.estimator), name)
+        getattr(getattr(self, "estimator_", self.estimator), method.__name__)
         return True
 
-    return check
+    return available(check)(method)
 
 
 @dataclass(eq=False, repr=False)
@@ -51,37 +51,37 @@ class Wrapper(MetaEstimatorMixin, BaseEstimator):
             )
         return clone(inner), check_weights("sample_weight", sample_weight, count_rows(X))
 
-    @available(inner_has("predict"))
+    @if_inner_has
     @on_device
     def predict(self, X: PointsLike) -> Array:
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
-    @available(inner_has("predict_proba"))
+    @if_inner_has
     @on_device
     def predict_proba(self, X: PointsLike) -> Array:
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
-    @available(inner_has("predict_log_proba"))
+    @if_inner_has
     @on_device
     def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
-    @available(inner_has("decision_function"))
+    @if_inner_has
     @on_device
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
-    @available(inner_has("score_samples"))
+    @if_inner_has
     @on_device
     def score_samples(self, X: PointsLike) -> Array:
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
-    @available(inner_has("score"))
+    @if_inner_has
     @on_device
     def score(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None

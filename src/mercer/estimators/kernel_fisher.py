@@ -20,7 +20,6 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, OverLandmarks
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import fits, of_points, storable_estimator
@@ -146,7 +145,15 @@ class KernelFisher(OverLandmarks, KernelTransformer, ClassifierMixin):
         if weights is not None:
             y = y[np.asarray(sample_weight) > 0]
         classes, numbers = np.unique(y, return_inverse=True)
-        self._require_components(classes)
+        if len(classes) < 2:
+            raise ValueError(
+                f"KernelFisher needs points of at least two classes, got 1 class: {shown(classes.tolist())}."
+            )
+        if self.n_components is not None and self.n_components >= len(classes):
+            raise ValueError(
+                f"n_components = {self.n_components} must be at most {len(classes) - 1}, one less than the number of "
+                "classes."
+            )
 
         route = self._route(data.size)
         whole = route.name != "landmarks"
@@ -170,7 +177,7 @@ class KernelFisher(OverLandmarks, KernelTransformer, ClassifierMixin):
         evidence = whole and convexity(phi.kernel, phi.points).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
-        warn_single_precision(self, phi.points, "mu")
+        self._warn_single_precision(phi.points, "mu")
         return self
 
     def _routes(self, size):
@@ -210,17 +217,6 @@ class KernelFisher(OverLandmarks, KernelTransformer, ClassifierMixin):
                 f"y has {len(y)} labels of positive weight, {shown(np.unique(y).tolist())}, but KernelFisher was "
                 f"fitted on {self.expansion_.shape[0]} of the classes {shown(self.classes_.tolist())}; give y and "
                 "sample_weight as in the fit."
-            )
-
-    def _require_components(self, classes):
-        if len(classes) < 2:
-            raise ValueError(
-                f"KernelFisher needs points of at least two classes, got 1 class: {shown(classes.tolist())}."
-            )
-        if self.n_components is not None and self.n_components >= len(classes):
-            raise ValueError(
-                f"n_components = {self.n_components} must be at most {len(classes) - 1}, one less than the number of "
-                "classes."
             )
 
     @of_points

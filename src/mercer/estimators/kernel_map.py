@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
-from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
@@ -189,7 +188,11 @@ class KernelMap(CoordinateTransformer):
         if not hasattr(self, "expansion_"):
             return self.fit(X)
         X = self._new_points(X)
-        coordinates = extend(self.coordinates_, X, self.tol, self._room())
+        room = None
+        if self.landmarks is not None:
+            is_number = isinstance(self.landmarks, Integral)
+            room = max(0, self.landmarks - self.n_components_) if is_number else 0
+        coordinates = extend(self.coordinates_, X, self.tol, room)
         seen = self.n_samples_seen_ + count_points(X)
         if self.centre:
             # earlier points have mean 0 about the old origin
@@ -277,19 +280,9 @@ class KernelMap(CoordinateTransformer):
             found = residuals.of_projections(axes, self.intercept_, points, weights=weights)
         return Residuals(found)
 
-    def _room(self):
-        """Return the number of axes that may be added, None for any number."""
-        if self.landmarks is None:
-            return None
-        return (
-            max(0, self.landmarks - self.n_components_)
-            if isinstance(self.landmarks, Integral)
-            else 0
-        )
-
     def _store(self, coordinates, points, trace_error=None):
         """Store coordinates, and warn if float32 moves those of the points."""
         self.coordinates_: Coordinates = coordinates
         self._store_axes(coordinates.basis, coordinates.intercept, trace_error)
-        warn_single_axes(self, points)
+        self._warn_single_precision(points)
         return self

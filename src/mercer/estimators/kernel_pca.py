@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, shown
 from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
-from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer
 from mercer.estimators._model import (
     adds,
@@ -34,8 +33,9 @@ from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 
 
+@available
 def _has_given_landmarks(model):
-    """Return True, or raise an AttributeError unless the landmarks are points; for ``available``."""
+    """Give a method to models whose landmarks are points."""
     if model.landmarks is None or np.isscalar(model.landmarks):
         raise AttributeError(
             f"partial_fit of {type(model).__name__} needs landmarks that are points, got landmarks = "
@@ -222,7 +222,7 @@ class KernelPCA(CoordinateTransformer):
         """Return the components over landmarks, the number of points, and the trace error."""
         return self._of_moments(self._landmark_moments(data))
 
-    @available(_has_given_landmarks)
+    @_has_given_landmarks
     @adds
     def partial_fit(self, X: PointsLike, y: ArrayLike | None = None) -> Self:
         """Add points to those of earlier calls, over landmarks that are given as points.
@@ -284,7 +284,8 @@ class KernelPCA(CoordinateTransformer):
         self.mean_: Expansion = found.mean
         self.explained_variance_ratio_: Array = found.pairs.values / found.total
         self._store_axes(found.expansion, found.intercept, trace_error)
-        warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
+        lengths = np.sqrt(found.pairs.values) if self.whiten else 1.0
+        self._warn_single_precision(points, lengths=lengths)
         return self
 
     def fit_transform(

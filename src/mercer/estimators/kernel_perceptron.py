@@ -233,9 +233,11 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
 
     def _learn(self, kernel, points, signs, n_passes, values=None):
         """Return the mistakes for each row of signs, over the examples that they are made on, and these examples."""
-        gram = self._gram(kernel, points)
-        rng = generator(self.random_state)
         n = count_points(points)
+        gram = Gram(kernel, points, memory=self.memory)
+        if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory):
+            gram = gram.dense()
+        rng = generator(self.random_state)
 
         def orders():
             return (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
@@ -246,16 +248,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
         ]
         support = np.unique(np.concatenate([run.rows for run in runs]))
         return [perceptron.among(run, support) for run in runs], support
-
-    def _gram(self, kernel, points):
-        """Return K, stored where the memory limit allows."""
-        gram = Gram(kernel, points, memory=self.memory)
-        n = count_points(points)
-        return (
-            gram.dense()
-            if np.dtype(gram.dtype).itemsize * n**2 <= parse_memory(self.memory)
-            else gram
-        )
 
     def _store(self, vectors, runs, support, points, signs):
         form = perceptron.averaged if self.averaged else perceptron.final

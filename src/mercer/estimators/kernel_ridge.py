@@ -32,7 +32,6 @@ from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_p
 from mercer._compute.readable import is_dask, known_rows
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import OverLandmarks
 from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._model import (
@@ -248,7 +247,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         evidence = whole and self._convexity(data.phi, weights).evidence
         if evidence:
             warn_nonconvex(type(self).__name__, evidence)
-        warn_single_precision(self, points, "alpha")
+        self._warn_single_precision(points, "alpha")
         return self
 
     def _routes(self, size):

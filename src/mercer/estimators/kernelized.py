@@ -17,9 +17,9 @@ from mercer._compute.points import evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import OverLandmarks
-from mercer.estimators._model import attribute, available, fits, on_device, storable_estimator
+from mercer.estimators._model import attribute, fits, on_device, storable_estimator
 from mercer.estimators._rows import check_lengths
-from mercer.estimators._wrapper import Wrapper, inner_has
+from mercer.estimators._wrapper import Wrapper, if_inner_has
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
@@ -150,7 +150,7 @@ class Kernelized(OverLandmarks, Wrapper):
         self._fit("fit", X, y, sample_weight)
         return self
 
-    @available(inner_has("fit_transform"))
+    @if_inner_has
     @fits
     def fit_transform(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -158,7 +158,7 @@ class Kernelized(OverLandmarks, Wrapper):
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
-    @available(inner_has("fit_predict"))
+    @if_inner_has
     @fits
     def fit_predict(
         self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -223,26 +223,26 @@ class Kernelized(OverLandmarks, Wrapper):
                 raise
         return y
 
-    @available(inner_has("transform"))
+    @if_inner_has
     @on_device
     def transform(self, X: PointsLike) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
-    @available(inner_has("inverse_transform"))
+    @if_inner_has
     @on_device
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
-    @available(inner_has("get_feature_names_out"))
+    @if_inner_has
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out()
 
-    @available(inner_has("set_output"))
+    @if_inner_has
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
@@ -282,7 +282,10 @@ class Kernelized(OverLandmarks, Wrapper):
         r = self.map_.n_components_
         constant = output(np.zeros((1, r)))[0]
         matrix = output(np.eye(r)) - constant
-        Y = self._probes()
+        # at some training points a function that is not affine differs from one
+        axes = self.map_.expansion_
+        some = evenly_spaced(axes.shape[0], _PROBES)
+        Y = features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
         values = output(Y)
         # a large constant hides no difference, but rounds every value
         rounding = (
@@ -297,12 +300,6 @@ class Kernelized(OverLandmarks, Wrapper):
                 "expansion_."
             )
         return matrix, constant
-
-    def _probes(self):
-        """Return the coordinates of some training points, where a function that is not affine differs from one."""
-        axes = self.map_.expansion_
-        some = evenly_spaced(axes.shape[0], _PROBES)
-        return features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
 
     def _apply(self, method, X, *args, **kwargs):
         """Return the result of a method of the fitted estimator for the coordinates of points."""

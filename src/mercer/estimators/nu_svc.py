@@ -108,7 +108,15 @@ class NuSVC(SupportVectorClassifier):
             )
         solved = self._solved(problem, duals)
         store(self, problem, solved)
-        _warn_touching(duals, solved.solutions, bounds)
+        # small margins are taken where there are none for ``nu``
+        margins = solved.solutions.margin
+        kept = margins * duals.sums(np.abs(solved.solutions.coef))
+        for k in np.flatnonzero(kept > duals.total * (1 + _LARGER)).tolist():
+            warn(
+                f"nu = {duals.total[k] / bounds[k]:.6g} leaves no margin between two classes; the classifier of margin "
+                f"{margins[k]:.3g} and nu = {kept[k] / bounds[k]:.6g} is returned. Give a larger nu or, if "
+                "features lie far from the origin, subtract their mean.",
+            )
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
@@ -165,14 +173,3 @@ def _apart(rows, dual, coef, gradient, bias, rounding):
     if kept > total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
         return 0.0
     return apart
-
-
-def _warn_touching(duals, solutions, bounds):
-    """Warn for each solution of a small margin that was taken because there is none for ``nu``."""
-    kept = solutions.margin * duals.sums(np.abs(solutions.coef))
-    for k in np.flatnonzero(kept > duals.total * (1 + _LARGER)).tolist():
-        warn(
-            f"nu = {duals.total[k] / bounds[k]:.6g} leaves no margin between two classes; the classifier of margin "
-            f"{solutions.margin[k]:.3g} and nu = {kept[k] / bounds[k]:.6g} is returned. Give a larger nu or, if "
-            "features lie far from the origin, subtract their mean.",
-        )

@@ -9,8 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.points import as_rows
-from mercer.estimators._accuracy import LARGEST_ERROR
-from mercer.estimators._base import require_rows
+from mercer.estimators._base import LARGEST_ERROR, require_rows
 from mercer.estimators._inherited import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,

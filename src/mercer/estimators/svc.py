@@ -12,11 +12,10 @@ from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
 from mercer._compute.routes import SMALL_MEMORY, Work
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import OverLandmarks
 from mercer.estimators._classifier import SupportVectorClassifier, store, store_classes
 from mercer.estimators._model import fits, storable_estimator
-from mercer.estimators._problem import in_range
+from mercer.estimators._problem import conclude, in_range
 from mercer.estimators._svm import check_C
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
@@ -249,16 +248,8 @@ class SVC(OverLandmarks, SupportVectorClassifier):
 
     def _over_all(self, problem):
         store(self, problem, self._solved(problem, self._duals(problem)))
-        if self.max_vectors is not None and len(self.dual_coef_) > self.max_vectors:
-            self._fit_few(problem)
-
-    def _over_landmarks(self, problem):
-        self._fit_restricted(
-            problem, self._landmark_features(features(problem.kernel, problem.points))
-        )
-
-    def _fit_few(self, problem):
-        """Replace the support vectors."""
+        if self.max_vectors is None or len(self.dual_coef_) <= self.max_vectors:
+            return
         # it imports packages that fits of all support vectors do not need
         from mercer.estimators import _few_vectors
 
@@ -269,6 +260,11 @@ class SVC(OverLandmarks, SupportVectorClassifier):
             self._fit_restricted(problem, selected)
         else:
             _few_vectors.replace_vectors(self, problem)
+
+    def _over_landmarks(self, problem):
+        self._fit_restricted(
+            problem, self._landmark_features(features(problem.kernel, problem.points))
+        )
 
     def _fit_restricted(self, problem, onto):
         """Solve the problem of coordinates in the span of landmarks, and store the solutions over the landmarks.

@@ -13,7 +13,7 @@ from mercer._common import Array, PointsLike, check_choice, check_confidence, sh
 from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import available, of_points, on_device, storable_estimator
+from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._search import GridSearch, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
@@ -141,7 +141,7 @@ class SVCCV(GridSearch, ClassificationProblem):
     calibration: str | None = None
     labels: str = "decision"
 
-    @available(keeps_model)
+    @keeps_model
     @on_device
     def predict(self, X: PointsLike) -> Any:
         """Return the classes of new points, by decision values or by probabilities, see ``labels``.
@@ -159,7 +159,7 @@ class SVCCV(GridSearch, ClassificationProblem):
         probabilities = self.predict_proba(X)
         return self.classes_[probabilities.argmax(axis=1)]
 
-    @available(keeps_model)
+    @keeps_model
     @on_device
     def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of new points, as `SVC` does.
@@ -174,7 +174,7 @@ class SVCCV(GridSearch, ClassificationProblem):
         """
         return self._fitted().decision_function(X)
 
-    @available(has_probabilities)
+    @has_probabilities
     @of_points
     def predict_proba(self, X: PointsLike) -> Array:
         """Return the probabilities of the classes for new points.
@@ -192,7 +192,7 @@ class SVCCV(GridSearch, ClassificationProblem):
         values = self.decision_function(X)
         return calibrated(self.calibrators_, values)
 
-    @available(has_probabilities)
+    @has_probabilities
     @of_points
     def predict_log_proba(self, X: PointsLike) -> Array:
         """Return the logarithms of ``predict_proba``.
@@ -209,7 +209,7 @@ class SVCCV(GridSearch, ClassificationProblem):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @available(keeps_model)
+    @keeps_model
     @on_device
     def predict_set(self, X: PointsLike, confidence: float = 0.9) -> Any:
         r"""Return the sets of classes that contain the classes of new points with about a given probability.

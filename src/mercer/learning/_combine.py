@@ -218,7 +218,13 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     with serial_blas:
-        proofs = _convexities(kernels, points, memory)
+        proofs = [convexity(kernel, points, budget=parse_memory(memory)) for kernel in kernels]
+        for k, kernel in enumerate(kernels):
+            if proofs[k].evidence:
+                raise ValueError(
+                    f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {proofs[k].evidence}; use "
+                    "mercer.make_positive."
+                )
         objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
         scales = variances(kernels, points) if objective is None else objective.scales
         used = np.flatnonzero(scales)
@@ -273,18 +279,6 @@ def _checked(kernels):
             "columns of a table."
         ) from None
     return list(kernels)
-
-
-def _convexities(kernels, points, memory):
-    """Return whether each kernel is proved positive semidefinite on the points, or raise for one that is refuted."""
-    found = [convexity(kernel, points, budget=parse_memory(memory)) for kernel in kernels]
-    for k, kernel in enumerate(kernels):
-        if found[k].evidence:
-            raise ValueError(
-                f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {found[k].evidence}; use "
-                "mercer.make_positive."
-            )
-    return found
 
 
 def _objective(kernels, points, codes, C, tol, memory):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,7 @@ _FACTORS = np.log([4.0, 2.0])
 _BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
 # Rows whose mean distance is a unit.
 _SAMPLE = 400
+_error = attrgetter("error")
 
 
 class Rows(NamedTuple):
@@ -375,7 +377,3 @@ def _mean_distance(kernel, X):
         X[:_SAMPLE], X[:_SAMPLE], "cityblock" if isinstance(kernel, Laplacian) else "euclidean"
     )
     return float(distances.mean()) or 1.0
-
-
-def _error(fitted):
-    return fitted.error

@@ -149,27 +149,22 @@ class _Growth:
         if len(self.span.kept) == self.size:
             return False
         self.pool[self.size] = z
-        self._reserve()
+        have, n = self.basis.shape
+        if self.size == have:
+            size = min(len(self.pool), max(64, 2 * have))
+            require_memory(
+                4 * size * n,
+                self.memory,
+                f"the basis of {size} vectors at {n} points",
+                "Pivoted(), fewer n_vectors, or a larger memory= of Construct",
+            )
+            self.basis = np.pad(self.basis, ((0, size - have), (0, 0)))
         pivot = self.span.factor[-1, -1]
         column = self.target.kernel(z, self.target.points)[0] - T[:, best] @ self.basis[: self.size]
         self.basis[self.size] = column / pivot
         self.left -= self.basis[self.size][:, None] * self.span.coordinates[-1]
         self.size += 1
         return True
-
-    def _reserve(self):
-        """Make room for one more row of the basis."""
-        have, n = self.basis.shape
-        if self.size < have:
-            return
-        size = min(len(self.pool), max(64, 2 * have))
-        require_memory(
-            4 * size * n,
-            self.memory,
-            f"the basis of {size} vectors at {n} points",
-            "Pivoted(), fewer n_vectors, or a larger memory= of Construct",
-        )
-        self.basis = np.pad(self.basis, ((0, size - have), (0, 0)))
 
 
 # --- objectives over one point: the part of the residuals that a feature captures -------------------------------------

@@ -96,10 +96,8 @@ class Refine(Refinement):
             if trace.reached(tol) or len(stage.rows) == n_vectors:
                 break
             yield stage
-        if trace.stages:
-            yield from self._refined(target, trace)
-
-    def _refined(self, target, trace):
+        if not trace.stages:
+            return
         stage = trace.stages[-1]
         points = dense(take_points(stage.points, stage.rows))
         scale = spread(target.psi) / term_sizes(target, points)

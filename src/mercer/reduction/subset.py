@@ -19,7 +19,7 @@ from mercer.linalg import cholesky
 from mercer.reduction.base import Selection, Stage, Target
 
 
-def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
+def gram(target: Target, memory: Memory, matrices: int) -> Array:
     """Return the Gram matrix (n, n) of the points of a target; an indefinite one is refused with a ValueError.
 
     Raises a MemoryError before any computation if ``matrices`` arrays of this size exceed ``memory``.
@@ -29,7 +29,7 @@ def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
     >>> import numpy as np, mercer as mc
     >>> from mercer.reduction.base import Target
     >>> from mercer.reduction.subset import gram
-    >>> gram(Target(mc.features(mc.Linear(), np.array([[1.0], [2.0]]))), "1GB")
+    >>> gram(Target(mc.features(mc.Linear(), np.array([[1.0], [2.0]]))), "1GB", 1)
     array([[1., 2.],
            [2., 4.]])
     """
@@ -38,28 +38,22 @@ def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
     require_memory(
         8 * matrices * n * n,
         memory,
-        f"{matrices} matrices of {n} x {n} points"
-        if matrices > 1
-        else f"the Gram matrix of {n} points",
+        f"{matrices} matrices of {n} x {n} points",
         'method="pivoted" or "construct", which keep columns only, or a larger memory= of the record',
     )
     K = np.asarray(lazy.dense())
-    if target.kernel.tags.positive_semidefinite is not True:
-        _refuse_indefinite(target.kernel, K)
-    return K
-
-
-def _refuse_indefinite(kernel, K):
-    n = len(K)
+    if target.kernel.tags.positive_semidefinite is True:
+        return K
     least, largest = (
         scipy.linalg.eigvalsh((K + K.T) / 2, subset_by_index=[i, i], check_finite=False)[0]
         for i in (0, n - 1)
     )
     if least < -n * np.finfo(K.dtype).eps * max(largest, -least):
         raise ValueError(
-            f"{type(kernel).__name__} is indefinite on these points: its eigenvalues reach from {least:.3g} to "
+            f"{type(target.kernel).__name__} is indefinite on these points: its eigenvalues reach from {least:.3g} to "
             f'{largest:.3g}; selection needs norms in feature space, so use method="construct".'
         )
+    return K
 
 
 class Independent(NamedTuple):
