@@ -145,6 +145,7 @@ def whole(points: Any) -> Stage:
     return Stage(points, np.arange(len(points)))
 
 
+# its methods are typed here, once: type checkers take the types of those of its classes from these
 @runtime_checkable
 class Method(Protocol):
     """A reduced-set method: a frozen dataclass of options with the methods `require` and `find`.
@@ -189,13 +190,11 @@ class Method(Protocol):
         ...
 
 
-class Selection:
+class Selection(Method):
     """A method that selects points of the target."""
 
+    # every expansion is accepted; `find` refuses an indefinite Gram matrix where it needs a definite one
     selects: ClassVar[bool] = True
-
-    def require(self, psi: Expansion) -> None:
-        """Accept every expansion; `find` refuses an indefinite Gram matrix where it needs a definite one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +17,12 @@ from mercer.kernels.forms import evaluate_form, form_of
 from mercer.preimages.descent import dense_rows, quotients, row_dot, spread
 from mercer.preimages.fixed_point import FixedPoint, steps, weighted_sums
 from mercer.preimages.gradient import Gradient
-from mercer.reduction.base import Stage, Target, require_new_points
+from mercer.reduction.base import Method, Stage, Target, require_new_points
 from mercer.reduction.trace import Span
 
 
 @dataclass(frozen=True)
-class Construct:
+class Construct(Method):
     r"""Reduced set construction (RSC): new points one at a time, with the best coefficients after each.
 
     Each point is the one-term reduced set of the residuals of all columns,
@@ -77,11 +76,11 @@ class Construct:
         check_positive("tol", self.tol)
         parse_memory(self.memory)
 
-    def require(self, psi: Expansion) -> None:
+    def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel has a gradient."""
         require_new_points(self, psi)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield sets that grow by one point."""
         psi = target.psi
         total = target.squares.sum()
@@ -238,7 +237,7 @@ class ResidualMean(Residual):
     objective, so its sign is always right.
     """
 
-    def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
+    def __call__(self, z, columns):  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they are valid (r,)."""
         parts = self._tiles(Points(z))
         inner = self._inner(parts)

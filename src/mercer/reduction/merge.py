@@ -1,8 +1,6 @@
 """Merge: reduced set construction that replaces pairs of points by the best point on the line between them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -12,17 +10,16 @@ from mercer._compute.costs import TILE
 from mercer._compute.memory import cut, parse_memory, require_memory
 from mercer._compute.points import Points, sum_squares
 from mercer._compute.tile import Tile
-from mercer.expansion import Expansion
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
 from mercer.preimages.descent import dense_rows
-from mercer.reduction.base import Stage, Target, require_new_points
+from mercer.reduction.base import Method, Stage, Target, require_new_points
 
 # Largest ratio of the sizes of successive stages: the error of each stage costs the cube of its size.
 _RATIO = 0.93
 
 
 @dataclass(frozen=True)
-class Merge:
+class Merge(Method):
     r"""Reduced set construction (RSC): replace the pair of points with the smallest loss by one point, repeatedly.
 
     With :math:`a_i, a_j` the coefficients of the pair (m columns) and :math:`z = h x_i + (1 - h) x_j` a point of the
@@ -66,7 +63,7 @@ class Merge:
         check_integer("steps", self.steps, least=3, most=10_000)
         parse_memory(self.memory)
 
-    def require(self, psi: Expansion) -> None:
+    def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
         require_new_points(self, psi)
         if form_of(flat_kernel(psi.kernel)) != "radial":
@@ -74,7 +71,7 @@ class Merge:
                 f"Merge needs a Radial kernel, such as Gaussian; got {shown(psi.kernel)}. Use 'construct'."
             )
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the sets before further merges, the smallest first."""
         n = len(target.coef)
         require_memory(

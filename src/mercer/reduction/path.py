@@ -121,7 +121,7 @@ class SparsePath(Selection):
         check_fraction("gap", self.gap)
         parse_memory(self.memory)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the supports along the path."""
         joint = self.joint(target)
         yield from path(target, joint.largest, joint.solve, n_vectors)
@@ -189,7 +189,7 @@ class L1(SparsePath):
         """Whether the penalty determines the number of points."""
         return self.penalty is not None
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the supports along the path, or the sets up to the support for a given penalty."""
         if self.penalty is None:
             yield from super().find(target, n_vectors, tol)

@@ -1,6 +1,6 @@
 """Refine and VariableWidths: reduced set construction that moves all points at once, the coefficients eliminated."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ _WIDTHS = (-2.3, 6.9)
 
 
 @dataclass(frozen=True)
-class Refinement:
+class Refinement(Method):
     """The options of methods that move the points of a start by quasi-Newton steps."""
 
     start: Method = field(default_factory=Construct)
@@ -81,12 +81,12 @@ class Refine(Refinement):
     np.True_
     """
 
-    def require(self, psi: Expansion) -> None:
+    def require(self, psi):
         """Raise a TypeError unless the start applies to psi and new points can be constructed."""
         self.start.require(psi)
         require_new_points(self, psi)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the sets of the start, the last of them refined."""
         trace = Trace(target)
         for stage in self.start.find(target, n_vectors, tol):
@@ -236,7 +236,7 @@ class VariableWidths(Refinement):
 
     max_iter: int = 200
 
-    def require(self, psi: Expansion) -> None:
+    def require(self, psi):
         """Raise a TypeError unless psi has widths, or is over rows and a Gaussian kernel to which the start applies."""
         if type(psi.kernel) is VariableWidthGaussian:
             return
@@ -254,7 +254,7 @@ class VariableWidths(Refinement):
         points = dense(psi.points)
         return Expansion(VariableWidthGaussian(psi.kernel.gamma, points.shape[1]), points, psi.coef)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the sets of the refined start, or of points of psi that has widths, then the last with other widths."""
         kernel = target.kernel
         start = (

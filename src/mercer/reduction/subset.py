@@ -1,9 +1,8 @@
 """Reduced set selection: Pivoted adds terms, Greedy and Eigenvector drop them, Exhaustive searches; the Gram matrix."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -94,7 +93,7 @@ class Elimination(Selection):
     def __post_init__(self) -> None:
         parse_memory(self.memory)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
         order = self.order(basis)[:n_vectors]
@@ -333,7 +332,7 @@ class Pivoted(Selection):
 
     aimed: bool = True
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the selected points, one more each time."""
         matrix = Gram(target.kernel, target.points)
         partial = cholesky.Partial(matrix, matrix.diagonal(), None, None)
@@ -399,7 +398,7 @@ class Exhaustive(Selection):
         check_positive("limit", self.limit)
         parse_memory(self.memory)
 
-    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
+    def find(self, target, n_vectors, tol):
         """Yield the best set of ``n_vectors`` points, or with a tolerance the best set of every size."""
         n = len(target.values)
         sizes = range(1, n_vectors + 1) if tol else [n_vectors]
