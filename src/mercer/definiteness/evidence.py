@@ -47,9 +47,7 @@ def row_numbers(kernel: Kernel, X: Any) -> Any:
 def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     """Return the kernel values of all pairs of points; of 1 000 evenly spaced points when n >= 2 000."""
     n = count_points(X)
-    if n < eigh.DENSE_ORDER:
-        return Pairs(np.arange(n), np.asarray(kernel(X)))
-    rows = evenly_spaced(n, SAMPLE)
+    rows = evenly_spaced(n, n if n < eigh.DENSE_ORDER else SAMPLE)
     return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 

@@ -3,7 +3,7 @@
 import html
 from dataclasses import dataclass
 
-from mercer._common import MaybeNone
+from mercer._common import MaybeNone, shown
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -144,7 +144,7 @@ def _shown(x):
     """Return a short text for a point: numbers of a row, an index, or its repr."""
     if getattr(x, "ndim", 0) == 1:
         return _cut(f"({', '.join(f'{value:.4g}' for value in x)})", 60)
-    return _cut(repr(x.item() if hasattr(x, "item") else x), 60)
+    return shown(x.item() if hasattr(x, "item") else x)
 
 
 def _cut(text, length):

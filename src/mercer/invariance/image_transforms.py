@@ -223,26 +223,21 @@ def _pixels(shape):
 
 def _interpolation(places, shape):
     """Return the sparse matrix (d, d) that takes an image with background 0 to its values at some places (2, d)."""
-    d = places.shape[1]
     parts = []
-    for axis in (0, 1):
-        at = places[axis] + (shape[axis] - 1) / 2
+    for axis, size in enumerate(shape):
+        at = places[axis] + (size - 1) / 2
         # far outside of the image nothing is near
-        first = np.floor(np.clip(at, -9, shape[axis] + 9)).astype(int)
-        neighbours = first[:, None] + np.arange(-1, 3)
-        weights = _cubic(at[:, None] - neighbours)
-        parts.append(
-            (neighbours, np.where((neighbours >= 0) & (neighbours < shape[axis]), weights, 0.0))
-        )
+        first = np.floor(np.clip(at, -9, size + 9)).astype(int)
+        near = first[:, None] + np.arange(-1, 3)
+        inside = (near >= 0) & (near < size)
+        parts.append((near * inside, _cubic(at[:, None] - near) * inside))
     (rows, by_row), (columns, by_column) = parts
-    weights = (by_row[:, :, None] * by_column[:, None, :]).reshape(d, 16)
-    pixels = (
-        np.clip(rows, 0, shape[0] - 1)[:, :, None] * shape[1]
-        + np.clip(columns, 0, shape[1] - 1)[:, None, :]
-    )
-    used = weights != 0
-    place = np.broadcast_to(np.arange(d)[:, None], used.shape)
-    return sp.csr_matrix((weights[used], (place[used], pixels.reshape(d, 16)[used])), shape=(d, d))
+    weights = by_row[:, :, None] * by_column[:, None, :]
+    pixels = rows[:, :, None] * shape[1] + columns[:, None, :]
+    ends = np.arange(0, weights.size + 1, 16)
+    matrix = sp.csr_matrix((weights.ravel(), pixels.ravel(), ends), (len(rows), len(rows)))
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _cubic(u):

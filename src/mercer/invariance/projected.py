@@ -26,7 +26,6 @@ from mercer.invariance.invariant_map import check_weight
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import (
     Kernel,
-    Tags,
     kernel_class,
     refuse_infinite,
     require_kernel,
@@ -118,7 +117,7 @@ class Projected(Composite):
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 

@@ -62,7 +62,7 @@ class Composite(Kernel):
         return 1 + max(map(_levels, inner_kernels(self).values()), default=0)
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         # kept: each level of a composition would ask all levels below again
         tags = [part.tags for part in inner_kernels(self).values()]

@@ -81,7 +81,7 @@ class FeatureMap(Featured):
                 raise TypeError(f"{name} must be a function of points, got {shown(value)}.")
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """Positive semidefinite, on rows or objects."""
         return Tags(
             True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None

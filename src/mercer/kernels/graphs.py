@@ -649,9 +649,13 @@ class RandomWalk(_Graphs, Paired):
         return WalkGraphs.of(points, map(_labels, points))
 
     def _work(self, X, Z):
-        return X.work(Z)
+        n, x_edges = X.means
+        m, z_edges = Z.means
+        # about 20 steps of the iteration, of two operations each
+        return 40 * (n * z_edges + m * x_edges + n * m)
 
     def _filler(self, X, Z):
+        arrays = X.arrays(Z), Z.arrays(Z)
         return lambda rows, columns, block: fill_walks(
-            X, Z, rows.start, columns.start, self.decay, block
+            *arrays, rows.start, columns.start, float(self.decay), block
         )

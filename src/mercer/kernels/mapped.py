@@ -13,7 +13,7 @@ from mercer._compute.objects import plain
 from mercer._compute.points import Points, as_columns, count_points, owned
 from mercer._compute.readable import refuse_unreadable
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, brief, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, brief, kernel_class, storable_kernel
 from mercer.kernels.feature_map import pull_through
 
 
@@ -137,7 +137,7 @@ class Mapped(Image):
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
         tags = replace(super().tags, sparse=False, nonnegative=False)
         if not callable(self.A):

@@ -8,7 +8,7 @@ from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, storable_kernel
+from mercer.kernels.base import Kernel, finite, storable_kernel
 from mercer.kernels.forms import evaluate_form, form_of
 
 
@@ -63,7 +63,7 @@ class OnFeatures(Composite):
             )
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
         both = super().tags
         inner = self.inner.tags

@@ -9,7 +9,7 @@ from mercer._compute.devices import moved, place_of
 from mercer._compute.points import as_columns
 from mercer._compute.storable import storable_as
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -70,7 +70,7 @@ class Rescaled(Factored):
             raise TypeError(f"c must be a function of points, got {shown(self.c)}.")
 
     @cached_property
-    def tags(self) -> Tags:
+    def tags(self):
         """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags
         return replace(

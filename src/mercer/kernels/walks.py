@@ -28,17 +28,16 @@ class WalkGraphs:
         directed = np.array([graph.directed for graph in graphs])
         return cls(Coded.of(labels), neighbours_of(graphs), directed)
 
-    def work(self, other: Self) -> float:
-        """Return the expected number of elementary steps for a pair of graphs."""
-        n, edges = self._means
-        m, other_edges = other._means
-        # about 20 steps of the iteration, of two operations each
-        return 40 * (n * other_edges + m * edges + n * m)
-
     @property
-    def _means(self):
+    def means(self) -> list[float]:
         """Mean numbers of nodes and of neighbours of all nodes."""
         return [len(each.values) / len(self.directed) for each in (self.labels, self.neighbours)]
+
+    def arrays(self, other: Self) -> tuple[Array, ...]:
+        """Return ends, labels in the vocabulary of other graphs, ends and neighbours of nodes, and directions."""
+        labels = self.labels.recoded(other.labels)
+        near = self.neighbours
+        return labels.ends, labels.values, near.ends, near.values, self.directed
 
     def take_rows(self, rows: Array | slice) -> Self:
         """Return some of the graphs."""
@@ -60,17 +59,9 @@ def neighbours_of(graphs: Sequence[Any]) -> Joined:
     return Joined(heads, np.append(0, np.cumsum(degrees)))
 
 
-def fill_walks(X: WalkGraphs, Z: WalkGraphs, i0: int, j0: int, decay: float, block: Array) -> None:
-    """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
-    left, right = (
-        (each.ends, each.values, graphs.neighbours.ends, graphs.neighbours.values, graphs.directed)
-        for each, graphs in ((X.labels.recoded(Z.labels), X), (Z.labels, Z))
-    )
-    _fill(left, right, i0, j0, float(decay), block)
-
-
 @compiled
-def _fill(X, Z, i0, j0, decay, out):
+def fill_walks(X, Z, i0, j0, decay, out):
+    """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
     for i in range(out.shape[0]):
         left = _one(X, i0 + i)
         for j in range(out.shape[1]):

@@ -83,36 +83,10 @@ def selected(
             f"order {kernel.tags.order}: features of few points span no space where lengths are at least 0; give "
             "landmarks=None, or a kernel such as mercer.Matern."
         )
-    if np.isscalar(landmarks):
-        return _select(kernel, X, landmarks, rule, random_state)
-    return given_landmarks(kernel, X, landmarks)
-
-
-def given_landmarks(kernel, X, landmarks):
-    """Return a copy of landmarks in the type of the points X, or raise unless they are points of the same kind."""
-    refuse_container(landmarks, "landmarks")
-    if kernel.tags.points == "indices":
-        rows = np.array(landmarks)
-        if rows.ndim != 1:
-            raise ValueError(
-                f"landmarks must be row indices, of one dimension, got shape {rows.shape}."
-            )
-        return kernel.admit(rows, "landmarks")
-    if not _are_rows(X):
-        return kernel.admit(landmarks, "landmarks")
-    points = as_rows(landmarks, "landmarks", X.dtype)
-    if points.shape[1] != X.shape[1]:
-        raise ValueError(
-            f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal."
-        )
-    # a model never keeps the arrays of its caller
-    return points.copy()
-
-
-def _select(kernel, X, m, rule, random_state):
-    m = check_integer("landmarks", m)
+    if not np.isscalar(landmarks):
+        return given_landmarks(kernel, X, landmarks)
+    m = min(check_integer("landmarks", landmarks), count_points(X))
     check_rule("rule", rule)
-    m = min(m, count_points(X))
     match rule:
         case "randomly_pivoted":
             rows = rules.randomly_pivoted(kernel, X, m, random_state)
@@ -135,6 +109,27 @@ def _select(kernel, X, m, rule, random_state):
             f"{shown(kernel)}; give other points or another kernel."
         )
     return take_points(X, rows)
+
+
+def given_landmarks(kernel, X, landmarks):
+    """Return a copy of landmarks in the type of the points X, or raise unless they are points of the same kind."""
+    refuse_container(landmarks, "landmarks")
+    if kernel.tags.points == "indices":
+        rows = np.array(landmarks)
+        if rows.ndim != 1:
+            raise ValueError(
+                f"landmarks must be row indices, of one dimension, got shape {rows.shape}."
+            )
+        return kernel.admit(rows, "landmarks")
+    if not _are_rows(X):
+        return kernel.admit(landmarks, "landmarks")
+    points = as_rows(landmarks, "landmarks", X.dtype)
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal."
+        )
+    # a model never keeps the arrays of its caller
+    return points.copy()
 
 
 def check_rule(name: str, rule: str) -> None:
