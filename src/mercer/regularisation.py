@@ -29,7 +29,7 @@ from mercer.expansion import Expansion, require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_kernel, require_resolved, rule_of
 from mercer.kernels.coordinatewise import Laplacian
-from mercer.kernels.empirical_map import EmpiricalMap
+from mercer.kernels.feature_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.precomputed import transpose_gap
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic

@@ -8,7 +8,7 @@ import pytest
 from tests.reference.inside import points_of
 
 import mercer as mc
-from mercer.kernels.common_form import common_form, common_table
+from mercer.kernels.algebra import common_form, common_table
 
 LENGTHS = mc.FeatureMap(lambda points: np.array([[float(len(point))] for point in points]))
 OVERLAP, MIN_MAX, SPECTRUM = mc.sets.Overlap(), mc.sets.MinMax(), mc.strings.Spectrum(1)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from mercer.kernels.letters import (
+from mercer.kernels.strings import (
     CodedStrings,
     fill_runs,
     fill_subsequences,

@@ -19,7 +19,7 @@ from mercer._common import (
 from mercer._compute.points import as_dense_rows
 from mercer.definiteness.evidence import largest_asymmetry, row_numbers
 from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.empirical_map import EmpiricalMap
+from mercer.kernels.feature_map import EmpiricalMap
 from mercer.kernels.precomputed import transpose_gap
 
 

@@ -13,8 +13,7 @@ from mercer.kernels.coordinatewise import (
     Laplacian,
 )
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
-from mercer.kernels.empirical_map import EmpiricalMap
-from mercer.kernels.feature_map import FeatureMap
+from mercer.kernels.feature_map import EmpiricalMap, FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped

@@ -1,19 +1,20 @@
 """Composite kernels: sums, products, multiples, powers and exponentials."""
 
+import copy
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Real
-from operator import add, methodcaller
+from operator import add, is_, methodcaller
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive, shown
+from mercer._common import PointsLike, check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
-from mercer._compute.objects import Shared, as_objects, as_table
+from mercer._compute.objects import Objects, Shared, Table, as_objects, as_table
 from mercer._compute.points import as_rows
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
@@ -25,15 +26,80 @@ from mercer.kernels.base import (
     kernel_class,
     storable_kernel,
 )
-from mercer.kernels.common_form import common_form, common_kind, common_table
 
 # Most levels of kernels within kernels: Python's stack takes no deeper recursion in all functions of kernels, and files
 # take no deeper values than 100. Sums and products of many kernels are grouped from fewer levels on.
 _MOST_LEVELS = 200
 _GROUPED = 64
+# Key of the value of each point that marks a copy.
+_COPIED = "copied"
 # Values of the inner kernels of a kernel, and the inner kernels with derivatives in their values.
 Values: TypeAlias = Callable[[Kernel], Any]
 Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
+
+
+# --- the form in which a composite kernel keeps points: that of its parts if they agree, else that of the user --------
+
+
+def common_kind(kinds: Iterable[str | None]) -> str | None:
+    """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
+    # of several, that of a kernel of any points says nothing
+    found = set(kinds) - {"any"} or {"any"}
+    if len(found) > 1 and found <= {"rows or objects", "rows", "objects"}:
+        found = found - {"rows or objects"}
+    return found.pop() if len(found) == 1 else None
+
+
+def common_form(points: PointsLike, forms: list[Any]) -> PointsLike:
+    """Return the form of points that all parts compute with, or the points, which each part then converts itself."""
+    first = forms[0]
+    if all(form is first or _kind(form) == _kind(first) for form in forms):
+        return next((form for form in forms if form is not points), points)
+    return _kept(points)
+
+
+def _kind(points):
+    """Return what distinguishes forms of the same points: types, shapes and types of numbers."""
+    if isinstance(points, Objects):
+        return list(map(_kind, points))
+    return type(points), getattr(points, "shape", None), getattr(points, "dtype", None)
+
+
+def _kept(points):
+    """Return a copy of objects, since the user may change them, or the copy that they are; rows as they are."""
+    if not isinstance(points, Objects) or _COPIED in points.values:
+        return points
+    points = copy.deepcopy(points)
+    points.values[_COPIED] = np.ones(len(points), bool)
+    return points
+
+
+def common_table(kernel: Kernel, table: Table, name: str) -> Table:
+    """Return a table whose columns have the form that the parts of a kernel which read them compute with."""
+    forms = [(_columns(part, table), part.admit(table, name).columns) for part in _readers(kernel)]
+    columns = [
+        common_form(column, [form[j] for read, form in forms if j in read] or [column])
+        for j, column in enumerate(table.columns)
+    ]
+    return table if all(map(is_, columns, table.columns)) else Table(columns, table.names)
+
+
+def _readers(kernel):
+    """Return the kernels of columns, and other kernels of tables, in a composite kernel."""
+    parts = inner_kernels(kernel).values()
+    if hasattr(kernel, "columns") or not parts:
+        return [kernel]
+    return [reader for part in parts if part.tags.points != "any" for reader in _readers(part)]
+
+
+def _columns(kernel, table):
+    """Return the positions of the columns that a kernel reads, all if it does not tell."""
+    return [table.position(each) for each in getattr(kernel, "columns", ())] or range(
+        len(table.columns)
+    )
+
+
+# --- composite kernels ------------------------------------------------------------------------------------------------
 
 
 @kernel_class
@@ -257,10 +323,10 @@ class Sum(_Linear, _Pair):
         constant = isinstance(self.right, Constant) and self.right.value
         return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
 
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value):
         return value(self.left) + value(self.right)
 
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value):
         return (self.left, 1.0), (self.right, 1.0)
 
     @finite
@@ -294,10 +360,10 @@ class Product(_Pair):
     def __repr__(self) -> str:
         return f"{_within(self.left, Sum)} * {_within(self.right, Sum, Product, Scaled)}"
 
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value):
         return value(self.left) * value(self.right)
 
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value):
         return (self.left, value(self.right)), (self.right, value(self.left))
 
 
@@ -328,10 +394,10 @@ class Scaled(_Linear):
         super().__post_init__()
         check_positive("factor", self.factor)
 
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value):
         return self.factor * value(self.kernel)
 
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value):
         return ((self.kernel, self.factor),)
 
 
@@ -362,10 +428,10 @@ class Power(Function):
         super().__post_init__()
         check_integer("degree", self.degree, most=MOST_DEGREE)
 
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value):
         return value(self.kernel) ** self.degree
 
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value):
         return ((self.kernel, self.degree * value(self.kernel) ** (self.degree - 1)),)
 
 
@@ -386,11 +452,11 @@ class Exp(Function):
 
     kernel: Kernel
 
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value):
         values = value(self.kernel)
         return namespace_of(values).exp(values)
 
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value):
         # slopes are values of this kernel, which must not overflow
         return ((self.kernel, value(self)),)
 

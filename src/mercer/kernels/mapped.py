@@ -14,7 +14,6 @@ from mercer._compute.points import Points, as_columns, count_points, owned
 from mercer._compute.readable import refuse_unreadable
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, brief, kernel_class, storable_kernel
-from mercer.kernels.feature_map import pull_through
 
 
 @kernel_class
@@ -184,6 +183,15 @@ class Mapped(Image):
             if callable(self.A)
             else pull_back(self.A, G, points.container.shape[1])
         )
+
+
+def pull_through(kernel: Kernel, G: Array, points: Points, size: str) -> Array:
+    """Return gradients in x from gradients G in the values of a function, by its ``jacobian`` (n, size, d)."""
+    if kernel.jacobian is None:
+        raise TypeError(
+            f"{type(kernel).__name__} has no gradient; give jacobian=, a function X -> (n, {size}, d)."
+        )
+    return (G[:, None, :] @ kernel.jacobian(points.container))[:, 0, :]
 
 
 def map_rows(A: Any, X: Array) -> Array:

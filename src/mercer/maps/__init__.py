@@ -1,13 +1,14 @@
 """Maps from input space to coordinates: nonlinear projection trick, empirical, Mercer, monomial and Fourier maps."""
 
 from mercer._elsewhere import explain_names
-from mercer.maps._extend import extend, recentred
 from mercer.maps._onto_landmarks import onto_landmarks, trace_error
 from mercer.maps._select_landmarks import select_landmarks
 from mercer.maps.coordinates import (
     Coordinates,
+    extend,
     nonsymmetric_whitening,
     project_on,
+    recentred,
     spectral,
     triangular,
     whitened,
