@@ -21,8 +21,15 @@ from mercer._compute.tile import Tile
 from mercer.expansion import Expansion, features
 from mercer.formats import load, save
 from mercer.gram import Gram
-from mercer.kernels import Coordinatewise, Dot, Kernel, Normalized, Product, Radial
-from mercer.kernels.base import admit_pair, has_function, inner_kernels, require_kernel, with_params
+from mercer.kernels import Kernel, Normalized, Product
+from mercer.kernels.base import (
+    Profiled,
+    admit_pair,
+    has_function,
+    inner_kernels,
+    require_kernel,
+    with_params,
+)
 
 _LIBRARIES = ("torch", "array_api_strict")
 # Tolerance of central differences.
@@ -329,7 +336,7 @@ def _libraries(kernel, X):
 
 def _profile(kernel, _):
     """Every order of a profile is the derivative of the order below, in the dtype of its argument."""
-    if not isinstance(kernel, (Radial, Dot, Coordinatewise)):
+    if not isinstance(kernel, Profiled):
         return
     s = np.linspace(0.2, 2.0, 25)
     h = 1e-4

@@ -70,19 +70,21 @@ class TangentFeatures(ByContent):
         object.__setattr__(self, "directions", owned(directions))
         if self.coef is not None:
             coef = as_columns(self.coef, "coef")
-            if coef.ndim != 2 or len(coef) != directions.shape[0] * directions.shape[1]:
+            if coef.ndim != 2 or len(coef) != self._size:
                 raise ValueError(
-                    f"coef must have {directions.shape[0] * directions.shape[1]} rows, one for each tangent, got shape "
-                    f"{coef.shape}; combine the vectors by psi @ C."
+                    f"coef must have {self._size} rows, one for each tangent, got shape {coef.shape}; combine the "
+                    "vectors by psi @ C."
                 )
             object.__setattr__(self, "coef", owned(coef))
 
     def __len__(self) -> int:
-        return (
-            self.directions.shape[0] * self.directions.shape[1]
-            if self.coef is None
-            else self.coef.shape[1]
-        )
+        return self._size if self.coef is None else self.coef.shape[1]
+
+    @property
+    def _size(self):
+        """Number of the tangents of all points."""
+        n, a, _ = self.directions.shape
+        return n * a
 
     def __repr__(self) -> str:
         n, a, _ = self.directions.shape
@@ -207,8 +209,7 @@ class TangentFeatures(ByContent):
 
     def _in_blocks(self, function, n, coef, size=1):
         """Return ``function(rows)``, ``size`` rows for each of n, in blocks, combined by coefficients."""
-        width = size * self.directions.shape[0] * self.directions.shape[1]
-        parts = map(function, blocks(n, width))
+        parts = map(function, blocks(n, size * self._size))
         return np.concatenate([part if coef is None else part @ coef for part in parts])
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import (
-    TINY,
     Array,
     ArrayLike,
     PointsLike,
@@ -46,16 +45,6 @@ def check(name: str, value: float | str) -> None:
             )
         return
     check_positive(name, value)
-
-
-def check_length(value: float | str) -> None:
-    """Raise unless a length is a rule or a positive number whose square does not vanish."""
-    check("length", value)
-    if not isinstance(value, str) and float(value) < TINY**0.5:
-        raise ValueError(
-            f"length = {shown(value)} must be at least {TINY**0.5:.2g}, so that its square is not 0; scale X and "
-            "length."
-        )
 
 
 def gamma(value: float | str, X: Array, sample_weight: ArrayLike | None = None) -> float:

@@ -6,14 +6,14 @@ from typing import Any
 from mercer._common import Array
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, Profiled, finite, kernel_class, storable_kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import Behind
 from mercer.kernels.radial import Gaussian, InverseSquaredWidth
 
 
 @kernel_class
-class Coordinatewise(Kernel):
+class Coordinatewise(Profiled):
     """Base class of kernels k(x, z) = profile(sum_k term(x_k, z_k)).
 
     A subclass is a frozen dataclass with the static methods ``term`` and ``profile``.
@@ -32,10 +32,8 @@ class Coordinatewise(Kernel):
     def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return the term of a coordinate, or for order 1 its derivative in x."""
 
-    @staticmethod
-    @abstractmethod
-    def profile(xp: Any, s: Array, *params: Any, order: int = 0) -> Array:
-        """Return the order-th derivative of the profile at sums s."""
+    # of dense rows
+    _tagged = {}
 
     def multiplications(self, d):
         # measured in float32 with 256 columns: terms are computed column by column

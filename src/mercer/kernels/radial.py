@@ -1,6 +1,6 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from mercer._common import check_number, check_positive, shown
+from mercer._common import TINY, check_number, check_positive, shown
 from mercer._compute.profile import at_zero
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Profiled, kernel_class, storable_kernel
@@ -107,7 +107,13 @@ class _Length(Radial):
     rules = {"length": bandwidth.length}
 
     def __post_init__(self) -> None:
-        bandwidth.check_length(self.length)
+        bandwidth.check("length", self.length)
+        least = TINY**0.5
+        if not isinstance(self.length, str) and float(self.length) < least:
+            raise ValueError(
+                f"length = {shown(self.length)} must be at least {least:.2g}, so that its square is not 0; scale X and "
+                "length."
+            )
 
 
 @storable_kernel
