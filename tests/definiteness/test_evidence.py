@@ -32,7 +32,7 @@ def test_a_witness_is_there_exactly_where_the_gram_matrix_is_indefinite(
     pairs = try_pairs(kernel, X)
     least = smallest_eigenpair(kernel, X, pairs)
     assert least.value == pytest.approx(values[0], abs=least.error)
-    witness, square = find_witness(kernel, X, pairs, least.vector)
+    witness, square = find_witness(kernel, X, pairs, least.vector, len(X))
     if values[0] < -1e-10 * values[-1]:
         assert square < 0
         assert square == pytest.approx(naive_square(kernel, witness), rel=1e-6)
@@ -48,19 +48,19 @@ def test_points_on_which_tanh_gives_no_refutation_have_no_witness():
     pairs = try_pairs(kernel, X)
     least = smallest_eigenpair(kernel, X, pairs)
     assert least.value == pytest.approx(np.tanh(0.7) - np.tanh(0.2), abs=1e-15)
-    assert find_witness(kernel, X, pairs, least.vector) == (None, None)
+    assert find_witness(kernel, X, pairs, least.vector, len(X)) == (None, None)
 
 
 def test_small_sets_of_points_are_tried_first(global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(50, 2)) + 3.0
     sigmoid = mc.Sigmoid(1.0, -100.0)
-    negative, _ = find_witness(sigmoid, X, try_pairs(sigmoid, X), np.ones(50))
+    negative, _ = find_witness(sigmoid, X, try_pairs(sigmoid, X), np.ones(50), 50)
     assert len(negative.points) == 1
     # positive diagonal, but c - |x||z| breaks Cauchy-Schwarz as soon as two lengths differ
     kernel = mc.FunctionKernel(
         lambda A, B: 1e3 - np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1))
     )
-    pair, square = find_witness(kernel, X, try_pairs(kernel, X), np.ones(50))
+    pair, square = find_witness(kernel, X, try_pairs(kernel, X), np.ones(50), 50)
     assert len(pair.points) == 2
     assert square < 0
 
@@ -71,7 +71,7 @@ def test_the_pair_that_breaks_cauchy_schwarz_is_the_witness_also_where_its_value
     K[1, 4] = K[4, 1] = -1.5
     K[0, 2] = K[2, 0] = 0.9
     kernel, rows = mc.Precomputed(scale * K), np.arange(6)
-    witness, square = find_witness(kernel, rows, try_pairs(kernel, rows), np.ones(6))
+    witness, square = find_witness(kernel, rows, try_pairs(kernel, rows), np.ones(6), 6)
     assert witness.points.tolist() == [1, 4]
     # |phi_1 + phi_4|^2
     assert square == pytest.approx(-scale, rel=1e-12)
@@ -86,7 +86,7 @@ def test_rounding_of_a_positive_semidefinite_kernel_is_never_a_witness(dtype, gl
         pairs = try_pairs(kernel, X)
         least = smallest_eigenpair(kernel, X, pairs)
         assert abs(least.value) <= least.error
-        assert find_witness(kernel, X, pairs, least.vector) == (None, None)
+        assert find_witness(kernel, X, pairs, least.vector, len(X)) == (None, None)
 
 
 def test_the_matrix_of_many_points_is_never_stored():

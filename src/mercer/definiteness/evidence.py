@@ -69,14 +69,14 @@ def smallest_eigenpair(kernel: Kernel, X: Array, pairs: Pairs) -> Smallest:
 
 
 def find_witness(
-    kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: int | None = None
+    kernel: Kernel, X: Array, pairs: Pairs, vector: Array, most: int
 ) -> tuple[Any, ...]:
     """Return an expansion over few points with a negative squared norm, and that norm in extended precision, or None.
 
     ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first. Sets of at
-    most ``most`` points are tried, O(most^3); all by default.
+    most ``most`` points are tried, O(most^3).
     """
-    for rows in _candidates(kernel, X, pairs, vector, len(vector) if most is None else most):
+    for rows in _candidates(kernel, X, pairs, vector, most):
         points = take_points(X, rows)
         points = points.toarray() if sp.issparse(points) else points
         values = np.asarray(kernel(points))

@@ -1,8 +1,6 @@
 """Conditionally positive definite kernels, functions of distances: PowerDistance, Multiquadric, ThinPlate."""
 
-from typing import Any
-
-from mercer._common import Array, check_positive, shown
+from mercer._common import check_positive, shown
 from mercer.kernels.base import storable_kernel
 from mercer.kernels.radial import LEAST_EXPONENT, Radial
 
@@ -49,7 +47,7 @@ class PowerDistance(Radial):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Array, beta: float, order: int = 0) -> Array:
+    def profile(xp, s, beta, order=0):
         """Return -(beta / 2) ... (beta / 2 - order + 1) s^(beta / 2 - order)."""
         half = xp.const(s, 0.5) * beta
         factor = -xp.const(s, 1.0)
@@ -93,7 +91,7 @@ class Multiquadric(Radial):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Array, c: float, order: int = 0) -> Array:
+    def profile(xp, s, c, order=0):
         """Return -(1/2) (1/2 - 1) ... (1/2 - order + 1) (c^2 + s)^(1/2 - order)."""
         base = c * c + s
         value = -xp.sqrt(base)
@@ -126,7 +124,7 @@ class ThinPlate(Radial):
     _tagged = {"sparse": True, "conditional": 2}
 
     @staticmethod
-    def profile(xp: Any, s: Array, order: int = 0) -> Array:
+    def profile(xp, s, order=0):
         """Return s log(s) / 2, or its derivatives (log(s) + 1) / 2, 1 / (2 s), -1 / (2 s^2), ..."""
         half = xp.const(s, 0.5)
         one = xp.const(s, 1.0)

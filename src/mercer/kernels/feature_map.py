@@ -106,27 +106,23 @@ class FeatureMap(Featured):
         return F @ Z.xp.astype(weights, F.dtype, copy=False)
 
     def _features(self, points):
-        return points.per_point(
-            self, lambda block: _checked(_mapped(self.phi, block.container), len(block))
-        )
+        return points.per_point(self, lambda block: _computed(self.phi, block))
 
     def _pull_back(self, G, points):
         return pull_through(self, G, points, "D")
 
 
-def _mapped(phi, points):
+def _computed(phi, points):
+    """Return features in float32 or float64, or raise unless they are real and finite, one row for each point."""
+    n = len(points)
     try:
-        return phi(plain(points))
+        features = phi(plain(points.container))
     except Exception as error:
-        if isinstance(points, Objects):
+        if isinstance(points.container, Objects):
             error.add_note(
                 "phi got a list of objects, because the points are one; pass an array for rows of numbers."
             )
         raise
-
-
-def _checked(features, n):
-    """Return features in float32 or float64, or raise unless they are real and finite, one row for each point."""
     shape = tuple(getattr(features, "shape", ()))
     if len(shape) != 2 or shape[0] != n:
         raise ValueError(
