@@ -87,7 +87,7 @@ class Projected(Composite):
     directions: Any
     weights: np.ndarray
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         kinds = "TangentFeatures or an Expansion, a block of vectors"
         check_instance("directions", self.directions, (TangentFeatures, Expansion), kinds)

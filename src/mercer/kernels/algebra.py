@@ -109,7 +109,7 @@ class Composite(Kernel):
     # largest order of conditionally positive definite parts that the composition has too
     _most_order: ClassVar[int] = 0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         for field in fields(self):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
@@ -240,7 +240,7 @@ class _Pair(Function):
     left: Kernel
     right: Kernel
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
         if common_kind(kinds.values()) is None:
@@ -272,7 +272,7 @@ class Constant(Kernel):
 
     value: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_number("value", self.value)
         if self.value < 0:
             raise ValueError(
@@ -390,7 +390,7 @@ class Scaled(_Linear):
     def __repr__(self) -> str:
         return f"{float(self.factor)!r} * {_within(self.kernel, Sum, Product, Scaled)}"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         check_positive("factor", self.factor)
 
@@ -424,7 +424,7 @@ class Power(Function):
     def __repr__(self) -> str:
         return f"{_within(self.kernel, Sum, Product, Scaled, Power)} ** {self.degree}"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         check_integer("degree", self.degree, most=MOST_DEGREE)
 

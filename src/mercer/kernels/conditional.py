@@ -35,7 +35,7 @@ class PowerDistance(Radial):
 
     beta: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_positive("beta", self.beta)
         if self.beta > 2:
             raise ValueError(
@@ -83,7 +83,7 @@ class Multiquadric(Radial):
 
     c: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_positive("c", self.c)
         if self.c > _MOST_C:
             raise ValueError(

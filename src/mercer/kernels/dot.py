@@ -92,7 +92,7 @@ class Polynomial(Dot):
     coef0: float = 1.0
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_integer("degree", self.degree, most=MOST_DEGREE)
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
@@ -138,7 +138,7 @@ class Sigmoid(Dot):
     coef0: float = 0.0
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 

@@ -84,7 +84,7 @@ class FeatureMap(Featured):
     jacobian: Any = None
     explicit = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         for name in ("phi", "jacobian"):
             value = getattr(self, name)
             if not (callable(value) or (name == "jacobian" and value is None)):
@@ -170,7 +170,7 @@ class EmpiricalMap(Featured, Composite):
     F: np.ndarray
     free: int = 0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         points = self.kernel.admit(self.points, "points")
         F = np.asarray(as_dense_rows(self.F, "F"))

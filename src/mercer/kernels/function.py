@@ -43,7 +43,7 @@ class FunctionKernel(Kernel):
 
     function: Any
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {shown(self.function)}.")
 

@@ -62,7 +62,7 @@ class Local(Composite):
     shape: tuple[Any, ...]
     width: int = 9
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         if self.kernel.scalar not in ("dot", "radial"):
             raise TypeError(

@@ -106,7 +106,7 @@ class Mapped(Image):
     A: Any
     jacobian: Any = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
             raise TypeError(

@@ -131,7 +131,7 @@ class DirectSum(_Listed, Marked, Composite):
     # data have features in all blocks
     _of_data = -1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         for kernel in self._kernels:
             if kernel.tags.points != "rows":
@@ -273,7 +273,7 @@ class VariableWidthGaussian(Marked):
     gamma: float
     n_features: int
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_positive("gamma", self.gamma)
         check_integer("n_features", self.n_features)
 

@@ -38,7 +38,7 @@ class OnColumns(Image):
 
     columns: tuple[Any, ...]
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not self.columns:
             raise TypeError(

@@ -54,7 +54,7 @@ class OnFeatures(Composite):
     kernel: Kernel
     inner: Kernel
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         if form_of(self.kernel) not in ("radial", "dot"):
             raise ValueError(

@@ -47,7 +47,7 @@ class Periodic(Behind):
     period: Any = 1.0
     length: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_positive("length", self.length)
         if not 0 < 0.5 / self.length / self.length < math.inf:
             raise ValueError(

@@ -46,7 +46,7 @@ class Precomputed(Kernel):
             "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
         )
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _symmetric(self.matrix))
 

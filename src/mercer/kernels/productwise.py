@@ -62,7 +62,7 @@ class Anova(Composite):
     kernel: Kernel
     degree: int = 2
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         check_integer("degree", self.degree)
         require_rows(self)
@@ -187,7 +187,7 @@ class BSpline(Kernel):
 
     order: int = 1
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         # the work grows with its square, and splines of high orders resemble Gaussians
         check_integer("order", self.order, least=0, most=100)
 

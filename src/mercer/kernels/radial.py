@@ -63,7 +63,7 @@ class InverseSquaredWidth(Kernel):
     gamma: float | str = "scale"
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
 
 
@@ -106,7 +106,7 @@ class _Length(Radial):
     length: float | str = 1.0
     rules = {"length": bandwidth.length}
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         bandwidth.check("length", self.length)
         least = TINY**0.5
         if not isinstance(self.length, str) and float(self.length) < least:
@@ -137,7 +137,7 @@ class Matern(_Length):
 
     nu: float = 1.5
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
@@ -214,7 +214,7 @@ class RationalQuadratic(_Length):
 
     alpha: float = 1.0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         check_positive("alpha", self.alpha)
         if self.alpha < LEAST_EXPONENT:

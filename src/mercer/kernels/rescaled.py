@@ -59,7 +59,7 @@ class Rescaled(Factored):
 
     c: Any
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__post_init__()
         if isinstance(self.c, Kernel):
             raise TypeError(

@@ -61,7 +61,7 @@ class GlobalAlignment(Paired):
     band: int | None = None
     normalized: bool = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if isinstance(self.width, str) and self.width != "median":
             raise ValueError(f'width = {shown(self.width)} must be "median" or a positive number.')
         if self.width != "median":

@@ -63,7 +63,7 @@ class _Substrings(_Strings, Counting):
 
     length: int
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_integer("length", self.length)
 
     def _compute_features(self, points):
@@ -168,7 +168,7 @@ class Mismatch(_Strings, Counting):
     mismatches: int
     alphabet: str | bytes | tuple[Any, ...] | None = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_integer("length", self.length)
         check_integer("mismatches", self.mismatches, least=0)
         if self.mismatches >= self.length:
@@ -268,7 +268,7 @@ class Words(_Strings, Counting):
     stop_words: str | tuple[Any, ...] | None = None
     binary: bool = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if self.analyzer not in ("word", "char", "char_wb"):
             raise ValueError(
                 f"analyzer = {shown(self.analyzer)} must be 'word', 'char' or 'char_wb'."
@@ -353,7 +353,7 @@ class Subsequence(_Compared):
     length: int
     decay: float = 0.5
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_integer("length", self.length)
         check_number("decay", self.decay)
         if not 0 < self.decay <= 1:
@@ -432,7 +432,7 @@ class WeightedDegree(_Compared):
 
     degree: int
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         check_integer("degree", self.degree)
 
     def _checked(self, point, name):

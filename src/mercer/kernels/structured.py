@@ -107,7 +107,7 @@ class OverVectors(Structured):
 
     kernel: Kernel
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
                 f"kernel of {type(self).__name__} must be a Kernel, got {shown(self.kernel)}."

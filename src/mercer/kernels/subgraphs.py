@@ -32,16 +32,17 @@ _FORMS = {
 @cache
 def _contained(size):
     """Return the matrix from the numbers of subgraphs with at least the edges of each form to those with just these."""
+
+    def degrees(edges):
+        return sorted("".join(edges).count(str(node)) for node in range(size))
+
     forms = [form.split() for form in _FORMS[size]]
-    degrees = [sorted("".join(form).count(str(node)) for node in range(size)) for form in forms]
+    known = list(map(degrees, forms))
     copies = np.zeros((len(forms), len(forms)))
     for j, form in enumerate(forms):
-        for edges in itertools.chain(
-            *(itertools.combinations(form, m) for m in range(len(form) + 1))
-        ):
-            copies[
-                degrees.index(sorted("".join(edges).count(str(node)) for node in range(size))), j
-            ] += 1
+        for m in range(len(form) + 1):
+            for edges in itertools.combinations(form, m):
+                copies[known.index(degrees(edges)), j] += 1
     # whole numbers of any size: 1 on the diagonal, 0 below
     return np.rint(np.linalg.inv(copies)).astype(np.int64).astype(object)
 
