@@ -581,8 +581,11 @@ class _Missing:
 sys.meta_path.append(_Missing)
 
 
-def explain_names(module: str) -> None:
-    """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write."""
+def explain_names(module: str, explain: Callable[..., Any] = explained) -> None:
+    """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write.
+
+    ``explain`` may do more for the functions than ``explained``.
+    """
     names = vars(sys.modules[module])
     names.setdefault("__getattr__", functools.partial(refuse_name, module))
     for name in names["__all__"]:
@@ -590,7 +593,7 @@ def explain_names(module: str) -> None:
             # pickle looks there, and other modules may list the function too
             home = vars(sys.modules[names[name].__module__])
             if not hasattr(home[name], "__wrapped__"):
-                home[name] = explained(home[name])
+                home[name] = explain(home[name])
             names[name] = home[name]
 
 

@@ -94,6 +94,28 @@ def test_functions_of_expansions_return_arrays_on_the_device_of_the_points(name)
     np.testing.assert_allclose(moved(found, None), expected, rtol=1e-6, atol=1e-6)
 
 
+MODEL = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
+OF_POINTS = {
+    "smallest_ball": lambda X, _: mc.capacity.smallest_ball(mc.Gaussian(0.5), X).radius,
+    "report": lambda X, y: mc.capacity.report(MODEL, X, y).bounds[0].value,
+    "leave_one_out": lambda X, y: mc.capacity.leave_one_out(MODEL, X, y),
+    "learn_scales": lambda X, y: mc.learn_scales(mc.Gaussian(0.5), X, y).A,
+    "learn_metric": lambda X, y: mc.learn_metric(mc.SVC(), X, y).dual_coef_,
+    "random_fourier": lambda X, _: mc.maps.FourierFeatures(np.eye(X.shape[1]))(X),
+    "as_expansion": lambda X, y: mc.as_expansion(mc.SVC().fit(X, y)).expansion.coef,
+    "to_onnx": lambda X, _: len(mc.formats.to_onnx(MODEL, X=X).SerializeToString()),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OF_POINTS)
+def test_functions_of_points_take_arrays_of_any_device(name):
+    y = X[:, 0] > 0
+    target = array_api_strict.asarray(y, device=DEVICE)
+    found, expected = OF_POINTS[name](there, target), OF_POINTS[name](X, y)
+    np.testing.assert_allclose(moved(found, None), expected, rtol=1e-6, atol=1e-9)
+
+
 def test_a_saved_model_of_other_arrays_is_the_model_of_numpy(tmp_path):
     model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)).fit(here, here[:, 0])
     mc.save(model, tmp_path / "model")

@@ -61,9 +61,9 @@ class Place:
 
 def place_of(value: object) -> Place | None:
     """Return the place of an array of another library than NumPy, or of an object that states it; otherwise None."""
-    if isinstance(value, (np.ndarray, np.generic)):
+    # a class has the method of its objects, but no place
+    if isinstance(value, (np.ndarray, np.generic, type)):
         return None
-    # a class has the method, but no place
     if hasattr(type(value), "__mercer_place__"):
         return value.__mercer_place__()
     # arrays of Dask are lazy

@@ -4,6 +4,7 @@ Functions take a kernel and points, or a fitted estimator and its training point
 confidence and assumptions; `report` compares all bounds with the true error.
 """
 
+from mercer._compute.devices import anywhere
 from mercer._elsewhere import explain_names
 from mercer.capacity._leave_one_out import (
     jaakkola_haussler,
@@ -93,4 +94,4 @@ __all__ = [
     "vc_margin",
     "xi_alpha",
 ]
-explain_names(__name__)
+explain_names(__name__, anywhere)

@@ -1,5 +1,6 @@
 """Fitted models in files: Mercer's own format, LIBSVM, C and ONNX, and readers of other libraries' models."""
 
+from mercer._compute.devices import anywhere
 from mercer._elsewhere import explain_names
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.c import Exported, to_c
@@ -22,4 +23,4 @@ __all__ = [
     "to_onnx",
     "write_libsvm",
 ]
-explain_names(__name__)
+explain_names(__name__, anywhere)

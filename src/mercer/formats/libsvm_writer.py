@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import shown
-from mercer._compute.devices import in_main_memory
 from mercer.formats._as_expansion import read
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
@@ -77,7 +76,6 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
     >>> np.allclose(mc.as_expansion(path)(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-15)
     True
     """
-    model = in_main_memory(model)
     fitted, svm_type = _fitted(model)
     psi = fitted.expansion
     kernel = psi.kernel

@@ -29,7 +29,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, Memory, shown
-from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
 from mercer.expansion import Expansion
@@ -108,7 +107,7 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
             f"path = {shown(path)} must not end in .onnx, since save writes Mercer's own format; write "
             "onnx.save(mercer.formats.to_onnx(model), path)."
         )
-    pieces = _pieces(in_main_memory(model))
+    pieces = _pieces(model)
     with replacing(path) as file:
         for piece in pieces:
             file.write(piece)

@@ -1,5 +1,6 @@
 """Learning a kernel from labels: alignment, weights of several kernels, scales of columns, a metric."""
 
+from mercer._compute.devices import anywhere
 from mercer._elsewhere import explain_names
 from mercer.learning._alignment import alignment, alignment_gradient
 from mercer.learning._combine import Combination, combination, combine
@@ -17,4 +18,4 @@ __all__ = [
     "learn_metric",
     "learn_scales",
 ]
-explain_names(__name__)
+explain_names(__name__, anywhere)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
-from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.definiteness.evidence import row_numbers
 from mercer.gram import Gram
@@ -11,7 +10,6 @@ from mercer.kernels.base import Kernel, check_pairwise, require_gradient, requir
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
 
-@anywhere
 def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     r"""Return the centred alignment of a kernel with targets: the cosine between their centred matrices.
 
@@ -60,7 +58,6 @@ def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     return _cosine(*inner_products([kernel], points, columns), columns, kernel, points)[0]
 
 
-@anywhere
 def alignment_gradient(kernel: Kernel, X: PointsLike, y: ArrayLike) -> Array:
     r"""Return the gradient of the alignment in the logarithms of the scales of the columns of X.
 

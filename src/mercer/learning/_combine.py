@@ -18,7 +18,6 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
@@ -168,7 +167,6 @@ def combine(
     return combination(kernels, X, y, method, C).kernel
 
 
-@anywhere
 def combination(
     kernels: Sequence[Kernel],
     X: PointsLike,

@@ -484,24 +484,23 @@ def pointwise(
     X = admitted(k, X)
     (n, N) = X.shape
     work = sum(order)
-    largest = 8 * _COPIES * N**work
     require_memory(
-        8 * n * N**out + largest,
+        8 * (n * N**out + _COPIES * N**work),
         memory,
         f"a tensor of {out} indices at {n} points of {N} dimensions",
         "fewer points or dimensions at a time, or a larger memory=",
     )
     wide = as_float64(X)
-    parts = [
-        function(_coincident(k, wide[rows], order), wide[rows], rows.start, k)
-        for rows in blocks(n, _COPIES * N**work)
-    ]
-    found = np.concatenate(parts)
-    with np.errstate(over="ignore"):
-        values = found.astype(X.dtype, copy=False)
+    values = np.empty((n, *[N] * out), X.dtype)
+    largest = 0.0
+    for rows in blocks(n, _COPIES * N**work):
+        found = function(_coincident(k, wide[rows], order), wide[rows], rows.start, k)
+        largest = np.maximum(largest, np.abs(found).max())
+        with np.errstate(over="ignore"):
+            values[rows] = found
     if out and not np.isfinite(values).all():
         raise ValueError(
-            f"the result has values up to {np.abs(found).max():.3g}, which overflow {X.dtype}, the type of X; give "
+            f"the result has values up to {largest:.3g}, which overflow {X.dtype}, the type of X; give "
             "X.astype(float), or scale X first, for example with StandardScaler."
         )
     return values

@@ -16,6 +16,7 @@ from mercer._common import (
     check_nonnegative,
 )
 from mercer._compute.costs import TILE
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import cut, require_memory
 from mercer._compute.points import as_columns, as_rows, owned
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
@@ -59,6 +60,7 @@ class FourierFeatures:
             )
         object.__setattr__(self, "frequencies", owned(frequencies))
 
+    @anywhere
     def __call__(self, X: PointsLike) -> Array:
         """Return the features of points.
 
