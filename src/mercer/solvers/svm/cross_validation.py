@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import TINY, Array
+from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.bounded import coordinates, split
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
-from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values
+from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values, gradient_range
 from mercer.solvers.svm.path import solve_path, with_known_rows
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES
@@ -164,10 +163,7 @@ def cross_validate(
 
 def _accuracy(duals, Cs):
     """Return the error of independent kernel values that moves no decision value by more than is allowed."""
-    scale = max(
-        max(dual.upper.max(), -dual.lower.min()) * math.sqrt(len(dual.coef)) for dual in duals
-    )
-    return _ROUNDED / max(float(Cs[-1]) * scale, TINY)
+    return _ROUNDED / max(gradient_range(dual, float(Cs[-1])) for dual in duals)
 
 
 def _solve_fold(rows, dual, known, fold, Cs, options):

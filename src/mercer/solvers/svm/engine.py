@@ -27,7 +27,7 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.newton import NEAR, refine
+from mercer.solvers.svm.newton import NEAR, copy_of, refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
     TOGETHER,
@@ -108,7 +108,6 @@ class Slopes(NamedTuple):
     rising: Any
     falling: Any
     middle: Any
-    before: Any
     places: Any
     ends: Any
 
@@ -197,26 +196,8 @@ def allowed(goal, middle):
     return larger(goal.tol * larger(goal.per_margin * margin, goal.least), nothing)
 
 
-@compiled
-def new_slopes(s):
-    """Return memory for the slopes of a state."""
-    small()
-    m = s.coef.size
-    rising = empty(m, s.K.dtype, s.arena)
-    falling = empty(m, s.K.dtype, s.arena)
-    middle = empty(s.groups.size - 1, np.float64, s.arena)
-    return Slopes(
-        rising,
-        falling,
-        middle,
-        empty(m, np.float64, s.arena),
-        empty(m, np.int64, s.arena),
-        empty(s.groups.size, np.int64, s.arena),
-    )
-
-
 @compiled_vectors
-def load_slopes(s, w):
+def _load_slopes(s, w):
     """Write the slopes and the middle of the interval of each group; return the largest violation."""
     small()
     widest = 0.0
@@ -227,13 +208,6 @@ def load_slopes(s, w):
         w.middle[g] = 0.5 * (top - bottom)
         widest = larger(widest, top + bottom)
     return widest
-
-
-@compiled
-def largest_violation(s):
-    """Return the largest violation of a state."""
-    small()
-    return load_slopes(s, new_slopes(s))
 
 
 @compiled_vectors
@@ -387,8 +361,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     """
     small()
     m = s.coef.size
-    for t in range(m):
-        w.before[t] = s.coef[t]
+    before = copy_of(s.coef, s.arena)
     known = points.tiles.size + points.values.size == 0
     count, inner = _near_margin(s, w, violation, known)
     width = count + (s.groups.size - 1) * LANES
@@ -408,7 +381,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
     for c in range(part.coef.size if copied else 0):
         if part.places[c] >= 0:
             s.coef[part.places[c]] = part.coef[c]
-    subtract_changes(s, w.before)
+    subtract_changes(s, before)
     s.counts[TAKEN] += taken
     return taken
 
@@ -420,18 +393,23 @@ def advance(points, s, goal, gap, limit, copied_share):
     They also end at a positive ``gap`` of one group. The gap falls about as the violation.
     """
     small()
-    w = new_slopes(s)
+    m = s.coef.size
+    rising = empty(m, s.K.dtype, s.arena)
+    falling = empty(m, s.K.dtype, s.arena)
+    middle = empty(s.groups.size - 1, np.float64, s.arena)
+    places = empty(m, np.int64, s.arena)
+    w = Slopes(rising, falling, middle, places, empty(s.groups.size, np.int64, s.arena))
     bias = empty(1, np.float64, s.arena)
     taken = 0
     s.counts[WANTED] = 0
     mark = s.arena[0]
     while True:
         s.arena[0] = mark
-        violation = load_slopes(s, w)
+        violation = _load_slopes(s, w)
         tol = allowed(goal, w.middle)
         if not violation > tol:
             return DONE
-        share = REDUCTION if s.coef.size > AT_ONCE else 0.0
+        share = REDUCTION if m > AT_ONCE else 0.0
         if gap > 0:
             measure_state(s, bias)
             _, apart = objectives(s.f, s.f, s.coef, s.lower, s.upper, s.epsilon, bias[0])

@@ -316,9 +316,13 @@ class _State:
         ):
             return _solve_by_steps(A, roots, E, pull)
         if unknowns == len(free):
+            # K = A A' / E: one unknown for each free variable
             biases = dense(A[:, : self._n_groups])
             K = self._products.of(free) + biases * (1 / E[: self._n_groups] - 1) @ biases.T
-            return _solve_in_variables(A, K, roots, E, pull)
+            K *= roots[:, None] * roots
+            factor = _factor(K, np.ones(len(K)))
+            values = roots * cho_solve(factor, roots * (A @ (pull / E)))
+            return (A.T @ values - pull) / E
         Z = sp.diags(roots) @ A if sp.issparse(A) else roots[:, None] * A
         return -cho_solve(_factor(dense(Z.T @ Z), E), pull)
 
@@ -414,13 +418,6 @@ def _line_search(part, residual, change, slope, curvature):
             else 4 * low
         )
     return step
-
-
-def _solve_in_variables(A, K, roots, E, pull):
-    """Return the direction from K = A A' / E: one unknown for each free variable."""
-    K *= roots[:, None] * roots
-    values = roots * cho_solve(_factor(K, np.ones(len(K))), roots * (A @ (pull / E)))
-    return (A.T @ values - pull) / E
 
 
 def _factor(G, added):

@@ -125,17 +125,19 @@ class Options(NamedTuple):
     callback: SharedCallback | None = None
     gap: float = 0.0
 
-    def limit(self, n: int) -> int:
-        """Return the largest number of steps for n points."""
-        return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
-
     def rows(self, kernel: Kernel, points: Any, dual: Dual) -> Rows:
         """Return kernel rows of points, whose rounding moves no gradient of the dual by more than ``tol``."""
         if count_points(points) <= FLOAT64_POINTS or dual.largest <= FLOAT64_VARIABLES:
             return rows_of(kernel, points, 0.0, dual.ridge)
-        C = max(dual.upper.max(), -dual.lower.min())
-        scale = max(C * math.sqrt(dual.largest), TINY)
-        return rows_of(kernel, points, self.tol / scale, dual.ridge)
+        return rows_of(kernel, points, self.tol / gradient_range(dual), dual.ridge)
+
+
+def gradient_range(dual: Dual, C: float = 1.0) -> float:
+    """Return how far independent errors of size 1 of kernel values move a gradient, with all coefficients at a bound.
+
+    The bounds are those of the largest dual times C.
+    """
+    return max(C * max(dual.upper.max(), -dual.lower.min()) * math.sqrt(dual.largest), TINY)
 
 
 def width_of(n: int) -> int:
@@ -194,7 +196,10 @@ class Limits(NamedTuple):
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
         goal = Goal(options.tol) if goal is None else goal
-        return cls(goal, options.limit(n), values, options.callback, workers)
+        max_iter = options.max_iter
+        if max_iter == -1:
+            max_iter = max(_STEPS, _STEPS_PER_POINT * n)
+        return cls(goal, max_iter, values, options.callback, workers)
 
     @property
     def tol(self) -> float:

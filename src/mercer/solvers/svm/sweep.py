@@ -21,12 +21,11 @@ from mercer.solvers.svm.engine import (
     State,
     advance,
     in_lanes,
-    largest_violation,
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
 from mercer.solvers.svm.options import LEAST_VALUES, SHARE, UNUSED, Goal, arena_of, copied_values
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import Point
+from mercer.solvers.svm.verify import Point, measure_state
 
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
 _KEPT = 0.5
@@ -123,7 +122,9 @@ class Sweep:
             status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
-            stopped = callback is not None and callback(largest_violation(s))
+            stopped = callback is not None and callback(
+                measure_state(s, np.empty(len(s.groups) - 1))
+            )
         point.n_iter += int(s.counts[TAKEN])
         point.place(self._rows, own, s.coef[self._live], s.f[self._live])
         return stopped
