@@ -1020,3 +1020,18 @@ def test_an_array_of_free_terms_is_that_of_a_function_at_the_training_points(sam
     assert mc.certify(model, X, Y, weights).residuals.max() < 1e-10
     with pytest.raises(ValueError, match="not known at other points"):
         mc.save(model, tmp_path / "model.mercer")
+
+
+@pytest.mark.parametrize("free", ["linear", lambda X: X[:, :1] ** 2])
+def test_free_terms_of_rows_with_marks_are_those_of_the_rows(free, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = rng.normal(size=(30, 2)), rng.normal(size=(5, 2))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    kernels = mc.Gaussian(0.7), mc.Laplacian(0.4)
+    whole, blocks = (
+        mc.KernelRidge(0.1, kernel=mc.DirectSum(*kernels, n_features=d), free=free).fit(X, y)
+        for d in (None, 2)
+    )
+    np.testing.assert_allclose(blocks.predict(Z), whole.predict(Z), rtol=1e-10)
+    np.testing.assert_allclose(blocks.variance(Z), whole.variance(Z), rtol=1e-8)
+    np.testing.assert_allclose(blocks.free_coef_, whole.free_coef_, rtol=1e-8)

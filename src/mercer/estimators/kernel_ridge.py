@@ -42,8 +42,9 @@ from mercer.estimators._model import (
     storable_estimator,
 )
 from mercer.estimators._rows import check_lengths, given_weights
-from mercer.expansion import Expansion, features, values_at, with_intercept
+from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
 from mercer.kernels.base import Kernel
+from mercer.kernels.marked import without_marks
 from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.learning.tuning import Tuning, check_tune, tune_ridge, tuning_route
 from mercer.least_squares import powers_of_two
@@ -216,7 +217,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         # those of an earlier fit
         vars(self).pop("_free", None)
         points = data.points
-        terms = None if self.free is None else _Terms.of(self.free, points, weights)
+        terms = None if self.free is None else _Terms.of(self.free, rows_of(data.phi), weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
         solve = partial(route.run, weights=weights, random_state=self.random_state)
@@ -313,7 +314,16 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
     def _terms(self, points):
         """Return the free terms of the fit at its training points, or None."""
         free = vars(self).get("_free")
-        return None if free is None else _Terms.of(free, points)
+        return None if free is None else _Terms.of(free, without_marks(self.kernel_, points))
+
+    def _new_columns(self, points):
+        """Return the free terms but the constant at any points (n, q)."""
+        if not _is_rule(self._free):
+            raise ValueError(
+                "free was an array of values at the training points, which are not known at other points; give a "
+                "function of the rows, or compute expansion_(X) + P @ free_coef_."
+            )
+        return _columns(self._free, without_marks(self.kernel_, points))
 
     def _free_columns(self, points):
         """Return the free terms of the fit at its training points (n, q) with the constant, or None."""
@@ -424,7 +434,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         """Return the predictions (n, n_targets) of points."""
         found = with_intercept(values_at(self.expansion_, points), self.intercept_)
         if "free_coef_" in vars(self):
-            found += (_new_columns(self._free, points) @ self.free_coef_).astype(found.dtype)
+            found += (self._new_columns(points) @ self.free_coef_).astype(found.dtype)
         return found
 
     @on_device
@@ -603,13 +613,12 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         def compute():
             terms = self._terms(posterior.points)
             given, _, _, weights = self._of_fit()
-            own = self._free
             return ridge.border(
                 posterior,
                 given if alpha is None else alpha,
                 weights,
                 terms.P,
-                lambda points: terms.bordering(_new_columns(own, points)),
+                lambda points: terms.bordering(self._new_columns(points)),
             )
 
         return self._prepare(f"border {alpha}", compute) if "free_coef_" in vars(self) else None
@@ -783,16 +792,6 @@ def _columns(free, points):
             f"{name} has shape {values.shape}; it must have the shape (n, q) for n = {n} rows."
         )
     return as_float64(values)
-
-
-def _new_columns(free, points):
-    """Return free terms but the constant at any points (n, q)."""
-    if not _is_rule(free):
-        raise ValueError(
-            "free was an array of values at the training points, which are not known at other points; give a "
-            "function of the rows, or compute expansion_(X) + P @ free_coef_."
-        )
-    return _columns(free, points)
 
 
 def _is_rule(free):
