@@ -1035,3 +1035,4 @@ def test_free_terms_of_rows_with_marks_are_those_of_the_rows(free, global_random
     np.testing.assert_allclose(blocks.predict(Z), whole.predict(Z), rtol=1e-10)
     np.testing.assert_allclose(blocks.variance(Z), whole.variance(Z), rtol=1e-8)
     np.testing.assert_allclose(blocks.free_coef_, whole.free_coef_, rtol=1e-8)
+    assert mc.certify(blocks, X, y).residuals.max() < 1e-10

@@ -52,9 +52,10 @@ from mercer.estimators._rows import (
     validated_rows,
     warn_of_kernel_values,
 )
-from mercer.expansion import Expansion, features, over_points, values_at, with_intercept
+from mercer.expansion import Expansion, features, over_points, rows_of, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel, check_pairwise, validated, with_params
+from mercer.kernels.marked import without_marks
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.linalg.generator import check_seed, sorted_sample
 from mercer.maps._onto_landmarks import block_moments
@@ -378,7 +379,7 @@ class KernelEstimator(Model):
         """Return ``expansion_`` in float64, over training points if these are given and its points."""
         psi = self.expansion_
         if points is not None:
-            self._require_fitted(points, psi.points)
+            self._require_fitted(without_marks(kernel, points), rows_of(psi))
         return exact_vectors(kernel, psi.points if points is None else points, psi.coef)
 
     def _warn_single_precision(self, points, parameter="", lengths=1.0):
