@@ -33,6 +33,15 @@ def test_a_conditionally_positive_semidefinite_kernel_keeps_duals_convex():
     )
 
 
+@pytest.mark.parametrize("n", [2, 60, 700])
+def test_a_kernel_of_value_zero_is_convex_with_a_gap(n):
+    K, y = np.zeros((n, n)), np.arange(n) % 2
+    for model in (mc.SVC(kernel="precomputed"), mc.SVR(kernel="precomputed")):
+        certificate = mc.certify(model.fit(K, y), K, y)
+        assert certificate.convex
+        assert 0 <= certificate.gap <= 1e-9 * n
+
+
 def test_without_centring_changes_of_any_sum_count():
     kernel = mc.FunctionKernel(lambda A, B: A @ B.T - 100.0)
     assert convexity(kernel, X).proved

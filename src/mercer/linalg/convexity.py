@@ -124,6 +124,8 @@ class _Matrix(NamedTuple):
         if the factor exists (Rump, Verification of positive definiteness, BIT 46, 2006); the last term is the rounding
         of the symmetric part and of centring.
         """
+        if not self.size:
+            return 0.0
         n = len(self.K)
         least = n * EPS * (float(self.K.trace()) + 4 * self.size)
         if lapack.factorise_shifted(self.K.T, [-least]) is not None:
