@@ -42,7 +42,7 @@ def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, 
     coded, others = CodedStrings.of(X), CodedStrings.of(Z)
     out, weights = np.empty((2, 2)), np.array([1.0, 10.0, 1000.0])
     planes = coded.recoded(others).bit_planes, others.bit_planes
-    fill_runs(*planes, pack_bits(np.ones((1, length), bool))[0], 1, 1, weights, out)
+    fill_runs(*planes, pack_bits(np.ones((1, length), bool))[0], weights, 1, 1, out)
     expected = [
         [
             sum(
@@ -76,6 +76,6 @@ def test_weights_of_words_are_sums_over_their_occurrences(length, global_random_
 def test_subsequences_of_two_strings_are_counted():
     X, out = CodedStrings.of(["aabb", "abab"]), np.empty((1, 1))
     strings = X.values, X.ends
-    fill_subsequences(strings, strings, 0, 1, 2, 1.0, out)
+    fill_subsequences(strings, strings, 2, 1.0, 0, 1, out)
     # aa, ab, bb have 1, 4, 1 occurrences in aabb and 1, 3, 1 in abab
     assert out == 14.0

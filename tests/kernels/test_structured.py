@@ -61,8 +61,9 @@ def test_neither_tasks_nor_threads_change_a_product(limits):
     np.testing.assert_array_equal(inner_products(X, X), whole)
     tile = tile_of(list(range(7)))
 
-    def fill(rows, columns, block):
-        block[:] = np.subtract.outer(np.arange(7)[rows], np.arange(7)[columns]) ** 2
+    def fill(i, j, block):
+        n, m = block.shape
+        block[:] = np.subtract.outer(np.arange(i, i + n), np.arange(j, j + m)) ** 2
 
     for work in (1, 10, 1000):
         np.testing.assert_array_equal(
@@ -121,10 +122,12 @@ def test_blocks_of_pairs_are_squares_of_so_many_steps(using_threads, steps, work
     blocks = []
     with using_threads(1):
         fill_pairs(
-            SimpleNamespace(X=range(7), Z=[0] * 7), work, lambda i, j, _: blocks.append((i, j))
+            SimpleNamespace(X=range(7), Z=[0] * 7),
+            work,
+            lambda i, j, block: blocks.append((i, j, block.shape)),
         )
-    assert [j.stop - j.start for i, j in blocks if i.start == 0] == sides
-    assert [i.stop - i.start for i, j in blocks if j.start == 0] == sides
+    assert [shape[1] for i, _, shape in blocks if i == 0] == sides
+    assert [shape[0] for _, j, shape in blocks if j == 0] == sides
 
 
 def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(using_threads):

@@ -31,5 +31,5 @@ def test_labels_of_two_blocks_are_compared_by_value():
         Z.labels.values[X.labels.recoded(Z.labels).values >= 0].size, X.labels.values.size
     )
     out = np.empty((2, 2))
-    fill_walks(X.arrays(Z), Z.arrays(Z), 0, 5, 0.01, out)
+    fill_walks(X.arrays(Z), Z.arrays(Z), 0.01, 0, 5, out)
     np.testing.assert_allclose(out, mc.graphs.RandomWalk(0.01)(MOLECULES)[:2, [1, 0]], rtol=1e-13)

@@ -16,7 +16,7 @@ _inlined = functools.partial(compiled, inline=True)
 
 
 @compiled
-def fill_alignments(X, Z, i0, j0, scale, band, out):
+def fill_alignments(X, Z, scale, band, i0, j0, out):
     """Write the logarithms of the sums of pairs of series, times in columns with their ends, to a block."""
     wide()
     x, x_ends = X

@@ -8,7 +8,7 @@ no weights; networkx graphs with weights are refused.
 import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import getitem
 from typing import Any, NamedTuple, Self
 
@@ -472,9 +472,9 @@ class AttributedShortestPath(_Graphs, OverVectors, Paired):
         return sizes[0] * sizes[1] * sum(sizes)
 
     def _filler(self, X, Z):
-        def fill(rows, columns, block):
-            x = X.take_rows(rows)
-            z = Z.take_rows(columns).recoded(X)
+        def fill(i, j, block):
+            x = X.take_rows(slice(i, i + block.shape[0]))
+            z = Z.take_rows(slice(j, j + block.shape[1])).recoded(X)
             K = self.kernel.evaluate(Tile(Points(x.vectors.values), Points(z.vectors.values), None))
             K = np.where(x.labels.values[:, None] == z.labels.values, K, 0.0)
             ends = (A @ K @ B.T for A, B in zip(x.adjacency, z.adjacency, strict=True))
@@ -655,7 +655,4 @@ class RandomWalk(_Graphs, Paired):
         return 40 * (n * z_edges + m * x_edges + n * m)
 
     def _filler(self, X, Z):
-        arrays = X.arrays(Z), Z.arrays(Z)
-        return lambda rows, columns, block: fill_walks(
-            *arrays, rows.start, columns.start, float(self.decay), block
-        )
+        return partial(fill_walks, X.arrays(Z), Z.arrays(Z), float(self.decay))

@@ -1,7 +1,7 @@
 """Global alignment kernel of time series, and delay coordinates of one series."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
@@ -131,9 +131,7 @@ class GlobalAlignment(Paired):
         from mercer.kernels.alignment import fill_alignments
 
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
-        return lambda rows, columns, block: fill_alignments(
-            (X.columns, X.ends), (Z.columns, Z.ends), rows.start, columns.start, *numbers, block
-        )
+        return partial(fill_alignments, (X.columns, X.ends), (Z.columns, Z.ends), *numbers)
 
     def _raised(self, logs):
         largest = float(logs.max())

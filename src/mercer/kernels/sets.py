@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 
 import numpy as np
@@ -122,9 +122,7 @@ class _Ratio(Structured):
         rows = X.in_columns_of(Z)
         arrays = csr_arrays(rows), csr_arrays(Z.matrix)
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
-        return fill_pairs(
-            tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block)
-        )
+        return fill_pairs(tile, work, partial(_fill_minima, *arrays))
 
     def diagonal(self, points):
         return np.ones(len(points), points.dtype)

@@ -396,9 +396,7 @@ class Subsequence(_Compared):
 
     def _filler(self, X, Z):
         strings = (X.recoded(Z).values, X.ends), (Z.values, Z.ends)
-        return lambda rows, columns, block: fill_subsequences(
-            *strings, rows.start, columns.start, self.length, float(self.decay), block
-        )
+        return partial(fill_subsequences, *strings, self.length, float(self.decay))
 
 
 @storable_kernel
@@ -449,10 +447,8 @@ class WeightedDegree(_Compared):
 
     def _filler(self, X, Z):
         weights = 2 * (self.degree - np.arange(self.degree)) / (self.degree * (self.degree + 1))
-        arrays = X.recoded(Z).bit_planes, Z.bit_planes, pack_bits(np.ones((1, Z.longest), bool))[0]
-        return lambda rows, columns, block: fill_runs(
-            *arrays, rows.start, columns.start, weights, block
-        )
+        positions = pack_bits(np.ones((1, Z.longest), bool))[0]
+        return partial(fill_runs, X.recoded(Z).bit_planes, Z.bit_planes, positions, weights)
 
 
 # --- strings as numbers, and compiled comparisons of two strings letter by letter -------------------------------------
@@ -473,7 +469,7 @@ class CodedStrings(Coded):
 
 
 @compiled
-def fill_subsequences(X, Z, i0, j0, length, decay, out):
+def fill_subsequences(X, Z, length, decay, i0, j0, out):
     """Write the subsequence kernel of pairs of strings, letters with the ends of each string, to a block."""
     x, x_ends = X
     z, z_ends = Z
@@ -563,7 +559,7 @@ def pack_bits(bits: Array) -> Array:
 
 
 @compiled
-def fill_runs(x, z, positions, i0, j0, weights, out):
+def fill_runs(x, z, positions, weights, i0, j0, out):
     """Write sums over equal substrings to a block, weights[d] for each with d + 1 letters.
 
     ``x`` and ``z`` are bit planes; ``positions`` has the bits of all positions of a string.

@@ -171,7 +171,7 @@ class Paired(Structured):
         raise NotImplementedError
 
     def _filler(self, X, Z):
-        """Return the function of rows, columns and a block that writes values to the block."""
+        """Return the function of i, j and a block that ``fill_pairs`` takes."""
         raise NotImplementedError
 
 
@@ -388,10 +388,10 @@ def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start,
 
 
 def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
-    """Return the values (n, m) of a tile, of which ``fill(rows, columns, block)`` writes a block, on several threads.
+    """Return the values (n, m) of a tile, of which ``fill(i, j, block)`` writes a block, on several threads.
 
-    ``work`` is the number of elementary steps of a pair. For one block of points with itself only blocks on and below
-    the diagonal are filled, and mirrored.
+    The points of a block are i, i + 1, ... of X and j, j + 1, ... of Z; ``work`` is the number of elementary steps of a
+    pair. For one block of points with itself only blocks on and below the diagonal are filled, and mirrored.
     """
     n = len(tile.X)
     m = len(tile.Z)
@@ -400,12 +400,12 @@ def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     whole = tile.X is tile.Z
     pairs = itertools.product(cut(n, side), cut(m, side))
     pairs = [(i, j) for i, j in pairs if not whole or j.start <= i.start]
-    run_tasks(lambda b: fill(*pairs[b], out[pairs[b]]), len(pairs))
+    run_tasks(lambda b: fill(*(part.start for part in pairs[b]), out[pairs[b]]), len(pairs))
     return mirrored(out) if whole else out
 
 
 def fill_diagonal(n: int, fill: Callable[..., Any]) -> Array:
     """Return the values (n,) of points with themselves, written by ``fill`` as in ``fill_pairs``."""
     out = np.empty(n)
-    run_tasks(lambda i: fill(slice(i, i + 1), slice(i, i + 1), out[i : i + 1, None]), n)
+    run_tasks(lambda i: fill(i, i, out[i : i + 1, None]), n)
     return out

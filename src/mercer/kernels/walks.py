@@ -60,7 +60,7 @@ def neighbours_of(graphs: Sequence[Any]) -> Joined:
 
 
 @compiled
-def fill_walks(X, Z, i0, j0, decay, out):
+def fill_walks(X, Z, decay, i0, j0, out):
     """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
     for i in range(out.shape[0]):
         left = _one(X, i0 + i)
