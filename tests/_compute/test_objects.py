@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -33,14 +34,26 @@ class Chain:
         np.array(WORDS),
         np.array(WORDS, object),
         pd.Series(WORDS, index=[3, 1, 2, 0]),
+        pl.Series(WORDS),
     ],
-    ids=["list", "tuple", "str_array", "object_array", "Series"],
+    ids=["list", "tuple", "str_array", "object_array", "pandas", "polars"],
 )
 def test_every_sequence_becomes_the_same_list_in_its_order(given):
     points = as_objects(given)
     assert type(points) is Objects
     assert points == WORDS
     assert as_objects(points) is points
+
+
+def test_a_column_of_polars_is_fitted_as_a_list():
+    y = [0, 1, 1, 0]
+    kernel = mc.strings.Spectrum(1)
+    model = mc.SVC(kernel=kernel).fit(pl.Series(WORDS), y)
+    assert model.score(pl.Series(WORDS), y) == 1
+    expected = mc.SVC(kernel=kernel).fit(WORDS, y).decision_function(WORDS)
+    np.testing.assert_array_equal(model.decision_function(pl.Series(WORDS)), expected)
+    with pytest.raises(ValueError, match=r"X\[1\] is None"):
+        mc.SVC(kernel=kernel).fit(pl.Series(["ab", None, "c", "d"]), y)
 
 
 def test_objects_are_not_looked_into():

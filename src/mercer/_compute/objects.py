@@ -74,7 +74,7 @@ for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
 
 
 def as_objects(X: PointsLike, name: str = "X") -> Objects:
-    """Return a list, an array along its first axis, or a Series as ``Objects``; errors show ``name``."""
+    """Return a list, an array along its first axis, or a Series of pandas or polars as ``Objects``."""
     if isinstance(X, Objects):
         return X
     if hasattr(X, "columns"):
@@ -91,7 +91,7 @@ def as_objects(X: PointsLike, name: str = "X") -> Objects:
             f"{name} must be a list of objects, got a sparse matrix, whose rows are numbers; {_REMEDY}."
         )
     is_array = array_api_compat.is_array_api_obj(X) and len(X.shape) > 0
-    if not (is_array or hasattr(X, "iloc") or isinstance(X, Sequence)):
+    if not (is_array or hasattr(X, "to_list") or isinstance(X, Sequence)):
         raise TypeError(
             f"{name} must be an array or a list of points, got {type(X).__name__}; {_REMEDY}."
         )
