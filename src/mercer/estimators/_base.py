@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 
 from mercer._common import (
@@ -147,7 +146,7 @@ class KernelEstimator(Model):
             with_kernel(self, kernel)
         return self
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         kernel = as_kernel(self.kernel).tags
         tags.input_tags.sparse = kernel.sparse

@@ -15,8 +15,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
-    Concatenate,
-    ParamSpec,
     TypeVar,
     cast,
     dataclass_transform,
@@ -25,7 +23,6 @@ from typing import (
 import numpy as np
 import scipy.sparse as sp
 from sklearn import config_context, get_config
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import CallbackSupportMixin, progress
@@ -36,9 +33,7 @@ from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
 from mercer.solvers._certify import Certificate
 
-_M = TypeVar("_M")
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type[Any])
 # Types of arguments that have no place, and need no look at theirs.
 _PLAIN = frozenset([np.ndarray, type(None)])
@@ -139,7 +134,7 @@ class Model(CallbackSupportMixin):
         super().__setstate__(state)
         _close(self, _fitted(self))
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
         return tags
@@ -167,9 +162,7 @@ class Model(CallbackSupportMixin):
         return owner
 
 
-def fits(
-    method: Callable[Concatenate[_M, _P], _R], fresh: bool = True
-) -> Callable[Concatenate[_M, _P], _R]:
+def fits(method: _F, fresh: bool = True) -> _F:
     """Return a method that fits a model to arrays of any library; an error leaves the model as it was.
 
     Callbacks hear of the steps, BLAS takes one thread but for long products, blocks of kernel values are computed at a
@@ -202,10 +195,10 @@ def fits(
             raise
         return found if found is self or place is None else moved(found, place)
 
-    return called
+    return cast("_F", called)
 
 
-def adds(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+def adds(method: _F) -> _F:
     """Return a method that adds points to a fit."""
     return fits(method, fresh=False)
 
@@ -243,7 +236,7 @@ def _end(model, place, before):
         model.__dict__ = _shown_at(place, host, before)
 
 
-def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate[_M, _P], _R]:
+def on_device(method: _F) -> _F:
     """Return a method of a fitted model that takes arrays of other libraries too, and returns arrays at their place."""
     name = method.__name__
 
@@ -259,12 +252,10 @@ def on_device(method: Callable[Concatenate[_M, _P], _R]) -> Callable[Concatenate
             found = method(moved(self, None), *moved(args, None), **moved(options, None))
         return found if place is None else moved(found, place)
 
-    return called
+    return cast("_F", called)
 
 
-def of_points(
-    method: Callable[Concatenate[_M, Any, _P], _R],
-) -> Callable[Concatenate[_M, Any, _P], _R]:
+def of_points(method: _F) -> _F:
     """Return a method of new points that takes those of other libraries, rows on disk, and Dask arrays too.
 
     Rows on disk are read block by block. The result for a Dask array is another one.
@@ -284,7 +275,7 @@ def of_points(
         plain = values and type(values[0]) is np.ndarray and "_hosted" not in vars(self)
         return (method if plain else anywhere)(self, *values, **options)
 
-    return cast("Callable[Concatenate[_M, Any, _P], _R]", called)
+    return cast("_F", called)
 
 
 def available(check: Callable[[Any], bool]) -> Any:

@@ -199,21 +199,15 @@ def rates(kernel: Kernel, d: int) -> Rates:
     True
     """
     few = min(d, _FEATURES)
-    # a map of all columns takes no fewer
-    few = few if _takes(kernel, few) else d
+    if kernel.tags.points != "indices":
+        try:
+            kernel.admit(np.ones((1, few)), "X")
+        except ValueError:
+            # a map of all columns takes no fewer
+            few = d
     found = measured(kernel, few)
     # beyond many features the time of a value is proportional to them
     return replace(found, value=found.value * (d / few))
-
-
-def _takes(kernel, d):
-    if kernel.tags.points == "indices":
-        return True
-    try:
-        kernel.admit(np.ones((1, d)), "X")
-    except ValueError:
-        return False
-    return True
 
 
 @functools.lru_cache(maxsize=64)

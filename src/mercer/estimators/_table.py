@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_integer
@@ -153,7 +152,7 @@ class TableModel(Model, BaseEstimator):
         rows = self.encode(X)
         return with_intercept(values_at(self.expansion_, rows), self.intercept_)
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -318,7 +318,7 @@ class Kernelized(OverLandmarks, Wrapper):
             raise AttributeError("Kernelized is not fitted yet; call fit first.")
         return self.estimator_
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self):
         tags = get_tags(self.estimator)
         own = super().__sklearn_tags__()
         tags.input_tags = own.input_tags

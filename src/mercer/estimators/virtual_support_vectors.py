@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import Tags, _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, shown
@@ -156,7 +156,7 @@ class VirtualSupportVectors(Model, Wrapper):
             return getattr(self.estimator_, name)
         return super().__getattr__(name)
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self):
         tags = get_tags(self.estimator)
         # the wrapped estimator gets arrays of NumPy
         tags.array_api_support = True
