@@ -67,9 +67,10 @@ def _refuse_change(_self, *_args, **_options):
     )
 
 
-for _name in ("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"):
-    setattr(Objects, _name, _refuse_change)
-for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
+for _name in (
+    "append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort", "__setitem__", "__delitem__", "__iadd__",
+    "__imul__",
+):  # fmt: skip
     setattr(Objects, _name, _refuse_change)
 
 

@@ -68,23 +68,13 @@ class Symbol:
     # NumPy must leave arithmetic to the symbol
     __array_ufunc__: ClassVar[None] = None
 
-    __add__: ClassVar[Operator]
-    __radd__: ClassVar[Operator]
-    __sub__: ClassVar[Operator]
-    __rsub__: ClassVar[Operator]
-    __truediv__: ClassVar[Operator]
-    __rtruediv__: ClassVar[Operator]
-    __gt__: ClassVar[Operator]
-    __lt__: ClassVar[Operator]
-    __ge__: ClassVar[Operator]
-    __le__: ClassVar[Operator]
     __add__, __radd__ = _binary("Add")
     __sub__, __rsub__ = _binary("Sub")
     __truediv__, __rtruediv__ = _binary("Div")
     __gt__, __lt__ = _binary("Greater")
     __ge__, __le__ = _binary("GreaterOrEqual")
-    __mul__: ClassVar[Operator] = _binary("Mul")[0]
-    __pow__: ClassVar[Operator] = _binary("Pow")[0]
+    __mul__ = _binary("Mul")[0]
+    __pow__ = _binary("Pow")[0]
 
     @property
     def is_input(self) -> bool:

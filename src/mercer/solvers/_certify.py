@@ -77,14 +77,13 @@ class Certificate(_Evidence):
 
     def _repr_html_(self):
         gap = f"{self.gap:.6g}" if self.convex else _NO_GAP[self.convex]
-        numbers = {
-            "primal objective": f"{self.primal:.8g}",
-            "dual objective": f"{self.dual:.8g}",
-            "gap": gap,
-        }
-        return html.table(
-            "Certificate", [*numbers.items(), ("largest violation", f"{self.kkt:.4g}")]
-        )
+        facts = [
+            ("primal objective", f"{self.primal:.8g}"),
+            ("dual objective", f"{self.dual:.8g}"),
+            ("gap", gap),
+            ("largest violation", f"{self.kkt:.4g}"),
+        ]
+        return html.table("Certificate", facts)
 
 
 @dataclass(frozen=True, repr=False)
