@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mercer._compute.namespace import Namespace
 
@@ -66,7 +66,7 @@ class Symbol:
     part: int = 0
 
     # NumPy must leave arithmetic to the symbol
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     __add__, __radd__ = _binary("Add")
     __sub__, __rsub__ = _binary("Sub")

@@ -3,8 +3,6 @@
 Tiles are cut by the number of points alone, and sums have a fixed order: the number of threads changes no result.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from mercer._compute.costs import COLUMNS, STRIP, TASKS
@@ -75,7 +73,7 @@ class Stored:
     An operator, see ``linalg.operators``; products are computed in its type and summed in float64.
     """
 
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     def __init__(self, n, dtype):
         self.shape = (n, n)

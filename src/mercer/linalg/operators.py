@@ -16,7 +16,7 @@ only these.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def in_float64(phi: Any) -> Any:
 class InnerProducts:
     """The matrix <psi_i, psi_j> of a block of m vectors of the feature space, an Expansion."""
 
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     def __init__(self, phi: Any, memory: Memory = "1GB") -> None:
         self.vectors: Any = phi
@@ -123,7 +123,7 @@ class InnerProducts:
 class Held:
     """A matrix of inner products in memory, with the type of its points; ``dense`` gives it away."""
 
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     def __init__(self, matrix: Array, dtype: Any) -> None:
         self._matrix: Any = matrix
@@ -147,7 +147,7 @@ class Held:
 class _Derived:
     """An operator made of another one, of its shape and type."""
 
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator

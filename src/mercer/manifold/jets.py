@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from itertools import combinations
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Jet:
     order: tuple[int, int]
     terms: Terms
     sizes: Array | None = None
-    __array_ufunc__: ClassVar[None] = None
+    __array_ufunc__ = None
 
     def __array_namespace__(self, **_: object) -> type[Jet]:
         """Return the class: its functions are those that a function of kernels may call."""
