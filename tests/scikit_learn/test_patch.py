@@ -255,6 +255,16 @@ def test_ridge_regression_is_that_of_scikit_learn(kernel, n_targets, sample):
     assert_allclose(found.dual_coef_, expected.dual_coef_, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("target", [np.float32, np.float64, int])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ridge_regression_has_the_types_of_numbers_of_scikit_learn(dtype, target, sample):
+    X, y = sample[0].astype(dtype), np.round(10 * sample[0][:, 0]).astype(target)
+    own, theirs = (each.KernelRidge(kernel="rbf").fit(X, y) for each in (switched, kernel_ridge))
+    assert own.dual_coef_.dtype == theirs.dual_coef_.dtype
+    for rows in (X[:5].astype(np.float32), X[:5].astype(np.float64)):
+        assert own.predict(rows).dtype == theirs.predict(rows).dtype
+
+
 @pytest.mark.parametrize(
     "kernel", ["linear", "rbf", "poly", "polynomial", "cosine", "laplacian", "chi2"]
 )

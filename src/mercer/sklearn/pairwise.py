@@ -38,13 +38,19 @@ class KernelRidge(Pairwise, kernel_ridge.KernelRidge):
         """Return Mercer's model, whose coefficients are stored."""
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True)
         model = self._fitted(X, y, sample_weight)
-        self.dual_coef_ = model.dual_coef_
+        self.dual_coef_ = model.dual_coef_.astype(np.result_type(X.dtype, y.dtype))
         self.X_fit_ = X
         return model
 
     def predict(self, X):
         """Return predictions (n_test,) or (n_test, n_targets)."""
-        return self._evaluated(X, super().predict, lambda rows: self.mercer_.predict(rows))
+        return self._evaluated(
+            X,
+            super().predict,
+            lambda rows: self.mercer_.predict(rows).astype(
+                np.result_type(rows.dtype, self.dual_coef_), copy=False
+            ),
+        )
 
 
 class KernelPCA(Pairwise, decomposition.KernelPCA):
