@@ -149,7 +149,6 @@ class SupportVectorEstimator(KernelEstimator):
     def _check_parameters(self):
         """Check all parameters but the kernel and landmarks."""
         check_positive("tol", self.tol)
-        parse_memory(self.memory)
         max_iter = getattr(self, "max_iter", -1)
         if not (isinstance(max_iter, Integral) and max_iter == -1):
             check_integer("max_iter", max_iter)
