@@ -37,7 +37,10 @@ SUPPORTED = (
     "VirtualSupportVectors of these, pipelines that end in one of "
     "these, searches with a best_estimator_, and text models of LIBSVM"
 )
-_OWN = (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, KernelRidge, KernelPCA)
+_OWN = {
+    each.__name__: each
+    for each in (SVC, NuSVC, SVR, NuSVR, QuantileSVR, OneClassSVM, KernelRidge, KernelPCA)
+}
 _LIBSVM = {
     "c_svc": SVC,
     "nu_svc": NuSVC,
@@ -60,7 +63,7 @@ _OF_DATA = (
 
 
 @functools.singledispatch
-def read(model: Any, n_features: int | None = None) -> KernelEstimator:
+def read(model: Any, n_features: int | None = None) -> KernelEstimator:  # noqa: ARG001 (of LIBSVM)
     """Return a fitted model as Mercer's estimator of its family, with its ``expansion_`` and ``intercept_``.
 
     ``model`` is an estimator, or the path or text of a LIBSVM model, whose number of features may be given. Attributes
@@ -74,14 +77,16 @@ def read(model: Any, n_features: int | None = None) -> KernelEstimator:
     >>> read(SVC().fit(np.eye(2), [0, 1]))
     SVC(kernel=Gaussian(gamma=2.0))
     """
-    _register_peers()
-    reader = read.dispatch(type(model))
-    if reader is read.dispatch(object):
-        raise TypeError(
-            f"{type(model).__module__}.{type(model).__name__} cannot be written with other vectors; give one of: "
-            f"{SUPPORTED}."
-        )
-    return reader(model, n_features)
+    # it imports much of scikit-learn
+    from mercer.formats.scikit_learn import READERS
+
+    for cls in type(model).__mro__:
+        if cls in READERS:
+            return _peer(_OWN.get(cls.__name__, KernelRidge), model)
+    raise TypeError(
+        f"{type(model).__module__}.{type(model).__name__} cannot be written with other vectors; give one of: "
+        f"{SUPPORTED}."
+    )
 
 
 def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
@@ -163,7 +168,7 @@ def _own(model, _n_features=None):
     return _converted(type(model), model, model.get_params(deep=False))
 
 
-for _cls in _OWN:
+for _cls in _OWN.values():
     read.register(_cls, _own)
 
 
@@ -173,9 +178,8 @@ def _virtual(model: VirtualSupportVectors, n_features=None):
     return read(model.estimator_, n_features)
 
 
-@read.register(os.PathLike)
-@read.register(str)
-def _text(source, n_features=None):
+@read.register
+def _text(source: str | os.PathLike, n_features=None):
     text = text_of(source)
     found = read_model(text, n_features)
     estimator = _LIBSVM[svm_type(text)](kernel=found.expansion.kernel)
@@ -186,17 +190,8 @@ def _text(source, n_features=None):
     return with_vectors(estimator, found.expansion, found.intercept)
 
 
-@functools.cache
-def _register_peers():
-    """Register the readers of scikit-learn's models on first use, because they import much of scikit-learn."""
-    from mercer.formats.scikit_learn import READERS
-
-    named = {own.__name__: own for own in _OWN}
-    for peer in READERS:
-        read.register(peer, functools.partial(_peer, named.get(peer.__name__, KernelRidge)))
-
-
-def _peer(own, model, _n_features=None):
+def _peer(own, model):
+    """Return a model of scikit-learn in Mercer's class."""
     theirs = model.get_params(deep=False)
     params = {name: theirs[name] for name in own().get_params(deep=False) if name in theirs}
     if np.ndim(params.get("alpha", 0.0)) and not hasattr(model, "dual_coef_"):

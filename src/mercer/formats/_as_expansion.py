@@ -85,35 +85,27 @@ def as_expansion(fitted: object) -> FittedExpansion:
 @functools.singledispatch
 def read(fitted: object) -> FittedExpansion | PairClassifier:
     """Return a fitted model as a FittedExpansion, or as a PairClassifier if its coefficients are packed."""
-    _register_scikit_learn()
-    reader = read.dispatch(type(fitted))
     if isinstance(fitted, type):
         raise TypeError(
             f"{fitted.__name__} is a class; give a fitted model, {fitted.__name__}().fit(X, y)."
         )
-    if reader is read.dispatch(object):
-        raise TypeError(
-            f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "
-            "Give the last step of a pipeline, for points model[:-1].transform(X), and the best_estimator_ of a search."
-        )
-    return reader(fitted)
+    # it imports much of scikit-learn
+    from mercer.formats.scikit_learn import READERS
+
+    for cls in type(fitted).__mro__:
+        if cls in READERS:
+            return READERS[cls](fitted)
+    raise TypeError(
+        f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "
+        "Give the last step of a pipeline, for points model[:-1].transform(X), and the best_estimator_ of a search."
+    )
 
 
 as_expansion.register = read.register  # pyright: ignore[reportFunctionMemberAccess]
 
 
-@functools.cache
-def _register_scikit_learn():
-    """Register the readers of scikit-learn's models on first use, because they import much of scikit-learn."""
-    from mercer.formats.scikit_learn import READERS
-
-    for cls, reader in READERS.items():
-        read.register(cls, reader)
-
-
-@read.register(os.PathLike)
-@read.register(str)
-def _of_libsvm(source):
+@read.register
+def _of_libsvm(source: str | os.PathLike):
     return read_text(text_of(source))
 
 

@@ -167,7 +167,7 @@ _PROCESS_KERNELS = {
     gaussian_process.Exponentiation: _power,
 }
 
-# `as_expansion` registers these on first use.
+# Of subclasses too.
 READERS: dict[type[Any], Any] = {
     **dict.fromkeys(map(original, (SVC, NuSVC, SVR, NuSVR, OneClassSVM)), _support_vector_machine),
     original(KernelRidge): _ridge,
