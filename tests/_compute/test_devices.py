@@ -94,13 +94,29 @@ def test_functions_of_expansions_return_arrays_on_the_device_of_the_points(name)
     np.testing.assert_allclose(moved(found, None), expected, rtol=1e-6, atol=1e-6)
 
 
-MODEL = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
+def drift(X, t):
+    return X + t * np.arange(1, X.shape[1] + 1)
+
+
+KERNEL = mc.Gaussian(0.5)
+MODEL = mc.SVC(kernel=KERNEL).fit(X, X[:, 0] > 0)
 OF_POINTS = {
     "smallest_ball": lambda X, _: mc.capacity.smallest_ball(mc.Gaussian(0.5), X).radius,
     "report": lambda X, y: mc.capacity.report(MODEL, X, y).bounds[0].value,
     "leave_one_out": lambda X, y: mc.capacity.leave_one_out(MODEL, X, y),
     "learn_scales": lambda X, y: mc.learn_scales(mc.Gaussian(0.5), X, y).A,
     "learn_metric": lambda X, y: mc.learn_metric(mc.SVC(), X, y).dual_coef_,
+    "invariant_kernel": lambda X, _: mc.invariance.invariant_kernel(KERNEL, X, [drift]).A,
+    "invariant_feature_kernel": lambda X, _: (
+        mc.invariance.invariant_feature_kernel(KERNEL, X, [drift]).weights
+    ),
+    "tangent_features": lambda X, _: mc.invariance.tangent_features(
+        KERNEL, X, mc.invariance.tangents(X, [drift])
+    )(X),
+    "tangent_components": lambda X, _: mc.invariance.tangent_components(
+        mc.invariance.tangent_features(KERNEL, X, mc.invariance.tangents(X, [drift]))
+    )[1],
+    "magnify": lambda X, y: mc.manifold.magnify(mc.SVC(kernel=KERNEL).fit(X, y), 0.5)(X),
     "random_fourier": lambda X, _: mc.maps.FourierFeatures(np.eye(X.shape[1]))(X),
     "as_expansion": lambda X, y: mc.as_expansion(mc.SVC().fit(X, y)).expansion.coef,
     "to_onnx": lambda X, _: len(mc.formats.to_onnx(MODEL, X=X).SerializeToString()),

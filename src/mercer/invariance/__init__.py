@@ -4,6 +4,8 @@ A transformation is a function g(X, t) that moves rows by t, with g(X, 0) = X; `
 images. Virtual examples are made by `mercer.VirtualSupportVectors`, local kernels on images by `mercer.Local`.
 """
 
+from mercer._compute.devices import anywhere
+from mercer._elsewhere import explain_names
 from mercer.invariance._tangent_features import TangentFeatures, tangent_features
 from mercer.invariance._tangents import tangent_covariance, tangents
 from mercer.invariance.image_transforms import Flow, Thickening, image_transforms
@@ -24,3 +26,4 @@ __all__ = [
     "tangent_features",
     "tangents",
 ]
+explain_names(__name__, anywhere)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, shown
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks, cut
 from mercer._compute.points import as_columns, as_dense_rows, owned
 from mercer._compute.storable import storable
@@ -90,6 +91,7 @@ class TangentFeatures(ByContent):
         n, a, _ = self.directions.shape
         return f"TangentFeatures({self.kernel!r}, {len(self)} vectors over {a} tangents at each of {n} points)"
 
+    @anywhere
     def __call__(self, X: PointsLike) -> Array:
         """Return <phi(x), chi_j>, derivatives of k(x, .), for every new point and vector.
 

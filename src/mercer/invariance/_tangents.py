@@ -15,7 +15,6 @@ from mercer._common import (
     check_weights,
     shown,
 )
-from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
 
@@ -29,7 +28,6 @@ _TRIED = 8
 _UNMOVED = 1e-4
 
 
-@anywhere
 def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
     r"""Return the tangents of rows under transformations: derivatives in t at t = 0.
 
@@ -76,7 +74,6 @@ def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -
     return found.astype(X.dtype, copy=False)
 
 
-@anywhere
 def tangent_covariance(
     X: PointsLike,
     transforms: Transforms,

@@ -113,6 +113,10 @@ class ByContent:
     def _key(self):
         return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
 
+    def __mercer_move__(self, place: Place | None) -> Self:
+        # such records put their parameters where the points are
+        return self
+
     def __getstate__(self) -> dict[str, Any]:
         # properties are found again: equal kernels have equal pickles and hashes
         own = type(self)
@@ -495,10 +499,6 @@ class Kernel(ByContent):
             ("positive semidefinite", proved),
         ]
         return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
-
-    def __mercer_move__(self, place: Place | None) -> Self:
-        # kernels put their parameters where the points are
-        return self
 
 
 def _after_numbers(check):

@@ -4,6 +4,8 @@ A differentiable kernel maps input space to a smooth surface. Its metric, curvat
 are computed from exact derivatives of k(x, z) at z = x.
 """
 
+from mercer._compute.devices import anywhere
+from mercer._elsewhere import explain_names
 from mercer.manifold._magnify import magnify
 from mercer.manifold.geodesics import Geodesic, geodesic, geodesic_between, length
 from mercer.manifold.tensors import (
@@ -36,3 +38,4 @@ __all__ = [
     "scalar_curvature",
     "volume_element",
 ]
+explain_names(__name__, anywhere)

@@ -17,7 +17,6 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.kernels.base import Kernel
 from mercer.manifold.tensors import (
@@ -70,7 +69,6 @@ class Geodesic:
     residual: float
 
 
-@anywhere
 def length(k: Kernel, points: PointsLike) -> float:
     r"""Return the length in feature space of the image of a polygon in input space.
 
@@ -123,7 +121,6 @@ def length(k: Kernel, points: PointsLike) -> float:
     return total
 
 
-@anywhere
 def geodesic(
     k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0, n_points: int = 50
 ) -> Geodesic:
@@ -209,7 +206,6 @@ def geodesic(
     return _geodesic(k, start, units, times, values, float(time))
 
 
-@anywhere
 def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int = 50) -> Geodesic:
     """Return a geodesic between two points; the solver starts at the straight line in input space.
 

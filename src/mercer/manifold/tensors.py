@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import EPS, Array, ArrayLike, Memory, PointsLike, as_float64, shown, warn
-from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import as_rows, as_vector
 from mercer._compute.profile import evaluate_profile
@@ -23,7 +22,6 @@ _COPIES = 8
 # --- the metric ------------------------------------------------------------------------------------------------------
 
 
-@anywhere
 def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the metric tensor of the surface phi(x) in feature space, in the coordinates of input space.
 
@@ -87,7 +85,6 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return found
 
 
-@anywhere
 def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the inverse of the metric tensor, g^ab.
 
@@ -123,7 +120,6 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
     return pointwise(_inverse, k, X, (1, 1), 2, memory)
 
 
-@anywhere
 def christoffel(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Christoffel symbols of the second kind.
 
@@ -170,7 +166,6 @@ def _second_kind(jet, *at):
 # --- curvature -------------------------------------------------------------------------------------------------------
 
 
-@anywhere
 def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Riemann curvature tensor, all indices lowered.
 
@@ -217,7 +212,6 @@ def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return pointwise(lambda *chunk: _lowered(*chunk)[0], k, X, (2, 2), 4, memory)
 
 
-@anywhere
 def ricci(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Ricci tensor.
 
@@ -248,7 +242,6 @@ def ricci(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return pointwise(lambda *chunk: _contracted(*chunk)[0], k, X, (2, 2), 2, memory)
 
 
-@anywhere
 def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the scalar curvature, positive for spheres.
 
@@ -305,7 +298,6 @@ def _traced(*chunk):
 # --- volume ----------------------------------------------------------------------------------------------------------
 
 
-@anywhere
 def determinant(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     """Return the determinant of the metric tensor.
 
@@ -335,7 +327,6 @@ def determinant(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
         return pointwise(lambda jet, *_: np.linalg.det(jet.term(1, 1)), k, X, (1, 1), 0, memory)
 
 
-@anywhere
 def log_volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the logarithm of the volume element, log sqrt(det g), which neither overflows nor underflows.
 
@@ -369,7 +360,6 @@ def log_volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> A
     return pointwise(_log_volume, k, X, (1, 1), 0, memory)
 
 
-@anywhere
 def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the volume element: the factor by which the feature map magnifies volume at each point.
 
@@ -406,7 +396,6 @@ def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
         return pointwise(lambda *chunk: np.exp(_log_volume(*chunk)), k, X, (1, 1), 0, memory)
 
 
-@anywhere
 def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the density on the surface of phi(x) when x has the density p in input space.
 

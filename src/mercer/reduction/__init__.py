@@ -1,5 +1,7 @@
 """Reduced sets: approximations of vectors of the feature space by expansions with fewer points."""
 
+from mercer._compute.devices import anywhere
+from mercer._elsewhere import explain_names
 from mercer.reduction._reduce import reduce
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
@@ -25,3 +27,4 @@ __all__ = [
     "VariableWidths",
     "reduce",
 ]
+explain_names(__name__, anywhere)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from mercer._common import PointsLike, check_function, check_integer, check_number, shown
-from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
@@ -36,7 +35,6 @@ _NAMES = {
 }
 
 
-@anywhere
 def reduce(
     psi: Expansion,
     n_vectors: int | None = None,
