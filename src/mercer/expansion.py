@@ -45,7 +45,7 @@ from mercer.kernels.base import (
     require_resolved,
     validated,
 )
-from mercer.kernels.marked import DirectSum, extends, parts_of, plain_rows, without_marks
+from mercer.kernels.direct_sum import DirectSum, extends, parts_of, plain_rows, without_marks
 
 
 @explain_class

@@ -1,7 +1,4 @@
-"""Selection of landmarks: uniform, cluster centres, pivots of the kernel matrix, and ridge leverage scores.
-
-Each rule takes a number m from 1 to the number of points, as `mercer.maps.select_landmarks` makes sure of.
-"""
+"""Landmarks: points that are given, or a number that a rule selects: pivots, leverage scores, means, a uniform draw."""
 
 import math
 from collections.abc import Callable
@@ -10,70 +7,163 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, PointsLike, Seed, as_float64
+from mercer._common import (
+    Array,
+    PointsLike,
+    Seed,
+    as_float64,
+    check_choice,
+    check_integer,
+    shown,
+)
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import blocks
-from mercer._compute.points import as_rows, count_points
+from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer._compute.threads import serial_blas, serial_openmp
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, check_pairwise, require_kernel
 from mercer.linalg import cholesky
-from mercer.linalg.generator import generator, without_generator
+from mercer.linalg.generator import check_seed, generator, without_generator
 from mercer.linalg.operators import NOISE, epsilon
 
+RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
+# The name of "greedy" in earlier model files.
+_EARLIER = "pivoted"
 # Operations for n m^2 of the linear system over m landmarks.
 SYSTEM = 3.0
 # Remedies that take less memory.
 FEWER = "fewer landmarks, rule='uniform', or a larger memory="
 
 
-def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
-    """Return the bytes and the work of the selection of m of n points by a rule, none where landmarks are given."""
+def select_landmarks(
+    kernel: Kernel,
+    X: PointsLike,
+    landmarks: int | PointsLike,
+    rule: str = "randomly_pivoted",
+    random_state: Seed = None,
+) -> Any:
+    """Return landmarks, a few points whose features span most of what the features of all points span.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    X : points (n)
+    landmarks : int or points
+        A number m, of which ``rule`` selects; or the landmarks themselves (row indices for a precomputed kernel).
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects m points, not used for given points: pivots of a Cholesky factorisation of the kernel matrix,
+        drawn by their distance to the span of those before or the farthest one; a draw by ridge leverage scores; the
+        centres of k-means; a uniform draw. "pivoted" is an earlier name of "greedy".
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    points (at most m)
+        In the floating type of X. All points where m exceeds n; fewer than m where pivots reach the numerical rank.
+        Given points are copied.
+
+    Raises
+    ------
+    ValueError
+        For an unknown rule, m below 1, given points with another number of features than X, or points whose features
+        are all 0.
+    TypeError
+        For "k_means" on points that are not rows of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import select_landmarks
+    >>> select_landmarks(mc.Linear(), np.array([[1.0], [3.0]]), 1, "greedy")
+    array([[3.]])
+    >>> select_landmarks(mc.Linear(), np.ones((3, 2)), [[1.0, 2.0]])
+    array([[1., 2.]])
+    """
+    check_seed(random_state)
+    require_kernel(kernel)
+    X = kernel.admit(X, "X")
+    if kernel.tags.points == "indices" and np.ndim(X) == 2:
+        raise ValueError(
+            f"X has shape {X.shape}, rows of kernel values, which have none between them; give the row numbers of the "
+            "points of the matrix, such as np.arange(n)."
+        )
+    check_pairwise(kernel, X)
+    return selected(kernel, X, landmarks, rule, random_state)
+
+
+def selected(
+    kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed
+) -> Any:
+    """Return landmarks as `select_landmarks` does, of admitted points whose kernel was tried."""
+    if kernel.tags.order:
+        raise ValueError(
+            f"landmarks need a positive semidefinite kernel, but {shown(kernel)} is conditionally positive definite of "
+            f"order {kernel.tags.order}: features of few points span no space where lengths are at least 0; give "
+            "landmarks=None, or a kernel such as mercer.Matern."
+        )
+    if not np.isscalar(landmarks):
+        return given_landmarks(kernel, X, landmarks)
+    m = min(check_integer("landmarks", landmarks), count_points(X))
+    check_rule("rule", rule)
     match rule:
         case "randomly_pivoted":
-            # a factor, and values of a tenth of its columns at some points for each of a few threads
-            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(
-                float(n * m), 2.0 * n * m * m
-            )
+            rows = randomly_pivoted(kernel, X, m, random_state)
         case "greedy" | "pivoted":
-            # products with one vector wait for memory
-            return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
+            rows = greedy(kernel, X, m)
         case "leverage":
-            return 16 * min(n * m, BLOCK), Work(2.0 * n * m, 4.0 * n * m * m)
+            rows = leverage(kernel, X, m, random_state)
+        case "k_means" if _are_rows(X):
+            return k_means(X, m, random_state)
         case "k_means":
-            return 16 * n, Work(20.0 * n * m)
-        case _:
-            return 0, Work()
+            raise TypeError(
+                "rule = 'k_means' needs rows of numbers, which the points of "
+                f"{type(kernel).__name__} are not; use 'uniform' or 'greedy'."
+            )
+        case _:  # "uniform"
+            rows = uniform(X, m, random_state)
+    if not len(rows):
+        raise ValueError(
+            f"no landmarks: k(x, x) of all {count_points(X)} points is 0 up to rounding under the kernel "
+            f"{shown(kernel)}; give other points or another kernel."
+        )
+    return take_points(X, rows)
 
 
-def route(
-    run: Callable[..., Any],
-    size: Size,
-    m: int,
-    rule: str,
-    matrices: float,
-    work: Work,
-    tiles: int = 0,
-) -> Route:
-    """Return the route of a model over m landmarks that a rule selects, beside which there is some work.
+def given_landmarks(kernel, X, landmarks):
+    """Return a copy of landmarks in the type of the points X, or raise unless they are points of the same kind."""
+    refuse_container(landmarks, "landmarks")
+    if kernel.tags.points == "indices":
+        rows = np.array(landmarks)
+        if rows.ndim != 1:
+            raise ValueError(
+                f"landmarks must be row indices, of one dimension, got shape {rows.shape}."
+            )
+        return kernel.admit(rows, "landmarks")
+    if not _are_rows(X):
+        return kernel.admit(landmarks, "landmarks")
+    points = as_rows(landmarks, "landmarks", X.dtype)
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal."
+        )
+    # a model never keeps the arrays of its caller
+    return points.copy()
 
-    So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points.
-    """
-    held, selection = needs(rule, size.n, m)
-    own = int(8 * matrices * m * m)
-    n_bytes = max(own + 8 * m * tiles * min(size.n, ROWS), held)
-    reason = f"{m} landmarks span the solution"
-    limited = max(own, beyond_tiles(n_bytes))
-    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (ROWS, m), FEWER)
+
+def check_rule(name: str, rule: str) -> None:
+    """Raise unless a parameter is the name of a rule."""
+    if not (isinstance(rule, str) and rule == _EARLIER):
+        check_choice(name, rule, RULES)
 
 
-def sums(n: int, m: int, flops: float) -> Work:
-    """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m.
+def _are_rows(X):
+    return len(getattr(X, "shape", ())) == 2
 
-    ``flops`` are operations for n m^2.
-    """
-    return Work(float(n) * m, flops * n * m * m, 2.0 * m**3)
+
+# --- rules, for a number m from 1 to the number of points ------------------------------------------------------------
 
 
 def uniform(X: PointsLike, m: int, random_state: Seed = None) -> Array:
@@ -181,3 +271,54 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
         rest[part] -= np.sum((as_float64(gram[np.ix_(rows[part], sample)]) @ scale) ** 2, axis=1)
     # differences within rounding are not scores
     return np.where(rest > floor, np.minimum(rest / ridge, 1.0), 0.0)
+
+
+# --- routes and costs -----------------------------------------------------------------------------------------------
+
+
+def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
+    """Return the bytes and the work of the selection of m of n points by a rule, none where landmarks are given."""
+    match rule:
+        case "randomly_pivoted":
+            # a factor, and values of a tenth of its columns at some points for each of a few threads
+            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(
+                float(n * m), 2.0 * n * m * m
+            )
+        case "greedy" | "pivoted":
+            # products with one vector wait for memory
+            return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
+        case "leverage":
+            return 16 * min(n * m, BLOCK), Work(2.0 * n * m, 4.0 * n * m * m)
+        case "k_means":
+            return 16 * n, Work(20.0 * n * m)
+        case _:
+            return 0, Work()
+
+
+def route(
+    run: Callable[..., Any],
+    size: Size,
+    m: int,
+    rule: str,
+    matrices: float,
+    work: Work,
+    tiles: int = 0,
+) -> Route:
+    """Return the route of a model over m landmarks that a rule selects, beside which there is some work.
+
+    So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points.
+    """
+    held, selection = needs(rule, size.n, m)
+    own = int(8 * matrices * m * m)
+    n_bytes = max(own + 8 * m * tiles * min(size.n, ROWS), held)
+    reason = f"{m} landmarks span the solution"
+    limited = max(own, beyond_tiles(n_bytes))
+    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (ROWS, m), FEWER)
+
+
+def sums(n: int, m: int, flops: float) -> Work:
+    """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m.
+
+    ``flops`` are operations for n m^2.
+    """
+    return Work(float(n) * m, flops * n * m * m, 2.0 * m**3)

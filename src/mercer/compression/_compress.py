@@ -30,7 +30,7 @@ from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
 from mercer.estimators._svm import require_classes
 from mercer.estimators._table import TableModel
-from mercer.kernels.marked import kernel_of_data
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction._reduce import by_default, check_limits, check_reduction
 

@@ -16,7 +16,7 @@ from mercer.compression import families
 from mercer.distributed import named_columns
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import rows_of, with_intercept
-from mercer.kernels.marked import kernel_of_data, without_marks
+from mercer.kernels.direct_sum import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.svm import pairs
 

@@ -25,7 +25,7 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
-from mercer.kernels.marked import extends, kernel_of_data
+from mercer.kernels.direct_sum import extends, kernel_of_data
 from mercer.kernels.shorthand import with_kernel
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts

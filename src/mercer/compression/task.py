@@ -17,7 +17,7 @@ from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.vectors import Vectors
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, rows_of
-from mercer.kernels.marked import kernel_of_data
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.reduction.subset import eliminate, independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST

@@ -13,7 +13,7 @@ from mercer._compute.points import join_points, take_points
 from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian, VariableWidthGaussian
-from mercer.kernels.marked import kernel_of_data
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.preimages.descent import quotients
 from mercer.reduction import reduce
 

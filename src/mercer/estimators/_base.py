@@ -54,11 +54,11 @@ from mercer.estimators._rows import (
 from mercer.expansion import Expansion, features, over_points, rows_of, values_at, with_intercept
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel, check_pairwise, validated, with_params
-from mercer.kernels.marked import without_marks
+from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
+from mercer.landmarks import check_rule, given_landmarks, selected
 from mercer.linalg.generator import check_seed, sorted_sample
 from mercer.maps._onto_landmarks import block_moments
-from mercer.maps._select_landmarks import check_rule, given_landmarks, selected
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 from mercer.solvers._certify import Certificate, Residuals

@@ -44,7 +44,7 @@ from mercer.estimators._model import (
 from mercer.estimators._rows import check_lengths, given_weights
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
 from mercer.kernels.base import Kernel
-from mercer.kernels.marked import without_marks
+from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.learning.tuning import Tuning, check_tune, tune_ridge, tuning_route
 from mercer.least_squares import powers_of_two

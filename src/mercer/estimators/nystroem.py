@@ -17,10 +17,10 @@ from mercer.expansion import Expansion, features, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
+from mercer.landmarks import check_rule, selected
 from mercer.landmarks import route as landmarks_route
 from mercer.linalg import eigh
 from mercer.maps import residuals
-from mercer.maps._select_landmarks import check_rule, selected
 from mercer.maps.coordinates import spectral_coordinates
 from mercer.solvers._certify import Residuals
 

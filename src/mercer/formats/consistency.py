@@ -19,7 +19,7 @@ from mercer.formats.files import WIDEST
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels import Kernel, Rescaled
 from mercer.kernels.base import require_resolved
-from mercer.kernels.marked import without_marks
+from mercer.kernels.direct_sum import without_marks
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.pairs import is_packed

@@ -12,12 +12,12 @@ from mercer.kernels.coordinatewise import (
     Intersection,
     Laplacian,
 )
+from mercer.kernels.direct_sum import DirectSum, VariableWidthGaussian
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.feature_map import EmpiricalMap, FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
-from mercer.kernels.marked import DirectSum, VariableWidthGaussian
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic

@@ -128,7 +128,7 @@ class GlobalAlignment(Paired):
         return 8 * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
 
     def _filler(self, X, Z):
-        from mercer.kernels.alignment import fill_alignments
+        from mercer.kernels.global_alignment import fill_alignments
 
         numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
         return partial(fill_alignments, (X.columns, X.ends), (Z.columns, Z.ends), *numbers)

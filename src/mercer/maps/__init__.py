@@ -1,8 +1,8 @@
 """Maps from input space to coordinates: nonlinear projection trick, empirical, Mercer, monomial and Fourier maps."""
 
 from mercer._elsewhere import explain_names
+from mercer.landmarks import select_landmarks
 from mercer.maps._onto_landmarks import onto_landmarks, trace_error
-from mercer.maps._select_landmarks import select_landmarks
 from mercer.maps.coordinates import (
     Coordinates,
     extend,

@@ -23,8 +23,8 @@ from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, dense, take_points
 from mercer.expansion import Expansion, require_symmetric, rows_of
 from mercer.kernels.base import Kernel
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.kernels.forms import flat_kernel, form_of
-from mercer.kernels.marked import kernel_of_data
 from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import (

@@ -25,7 +25,7 @@ from mercer._common import (
 from mercer._compute.array import tiles
 from mercer._compute.points import Points, dense, evenly_spaced
 from mercer.expansion import Expansion, rows_of, summands
-from mercer.kernels.marked import Marked, kernel_of_data
+from mercer.kernels.direct_sum import Marked, kernel_of_data
 from mercer.preimages.base import Found
 
 # Halvings of a step after which no lower value can be told from rounding.

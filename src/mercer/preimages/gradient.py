@@ -10,7 +10,7 @@ from mercer._common import TINY, Array, check_integer
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
-from mercer.kernels.marked import kernel_of_data
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.preimages.base import Found
 from mercer.preimages.descent import Descent, Distance, Iterative, Restarts, row_dot
 

@@ -13,7 +13,7 @@ from mercer._compute import pick_backend
 from mercer._compute.points import Points, dense, take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
-from mercer.kernels.marked import plain_rows
+from mercer.kernels.direct_sum import plain_rows
 from mercer.linalg.cholesky import RIDGE
 from mercer.preimages.descent import spread
 from mercer.reduction.base import Method, Target, require_new_points, whole

@@ -1,4 +1,4 @@
-"""Kernels on rows with a mark, one more column that says what a point is: DirectSum and VariableWidthGaussian."""
+"""DirectSum and VariableWidthGaussian: kernels on rows with a mark, one more column that says what a point is."""
 
 import functools
 import operator

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.kernels.alignment import fill_alignments
+from mercer.kernels.global_alignment import fill_alignments
 
 
 def test_values_of_pairs_do_not_depend_on_their_block():
