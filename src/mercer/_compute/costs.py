@@ -41,10 +41,8 @@ CLOSE_PAIRS = 1 / 64
 DENSE_ORDER = 2_000
 # Order of a stored matrix from which on ARPACK, with the proof that it missed no eigenvalue, is faster than LAPACK.
 ARPACK_ORDER = 256
-# Ratio of the order to the number of eigenpairs from which on it is.
-ARPACK_PAIRS = 50
-# Ratio of the order to the number of eigenpairs from which on Lanczos is faster from half that order on.
-FEW_PAIRS = 64
+# Ratio of the order to the number of eigenpairs from which on it is, and Lanczos from half of `DENSE_ORDER` on.
+FEW_PAIRS = 50
 # The same ratio from that order on.
 MANY_PAIRS = 20
 # Columns of a product of Lanczos at least: kernel values dominate its cost, so 16 columns cost little more than one.
@@ -60,7 +58,8 @@ PROOF = 12
 
 # --- threads ----------------------------------------------------------------------------------------------------------
 
-# Kernel values, or numbers of a copy, of one task: fewer take less time than to start a second task.
+# Kernel values, or numbers of a copy, of one task: fewer take less time than to start a second task; and of a tile of
+# kernel rows, whose factors stay in cache too.
 SINGLE = 1 << 16
 # Operations of BLAS or LAPACK, about 0.1 s of one thread, from which on threads of BLAS save more than their waiting
 # costs, and from which on a call is made where Ctrl-C can end the wait.
@@ -165,7 +164,8 @@ COORDINATES_OF_STEP = 32
 NEWTON_WORK = 5e8
 # Operations of all Newton steps at most.
 NEWTON_OPERATIONS = 1e10
-# Free variables that Newton steps solve for at most.
+# Free variables that Newton steps solve for at most, and unknowns of a step on the normal of a linear kernel that a
+# factor solves for, where that takes no longer than products with the rows.
 NEWTON_VARIABLES = 2000
 # Operations of a refinement as a share of those spent before, which are three times as fast: a fifth of the time.
 REFINEMENT = 0.07
@@ -188,13 +188,9 @@ FLOAT64_POINTS = 256
 FLOAT64_VARIABLES = 64
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18
-# Kernel values of a tile of kernel rows: factors and result stay in cache.
-ROWS_TILE = 1 << 16
-# Kernel values of a tile of a product of rows that no matrix product computes, for the same reason.
-ROWS_PRODUCT = 1 << 20
 # Rows of a task: sparse ones, those whose squared distances are kept, and those of sums over coordinates.
 ROWS_OF_TASK = 64
-# Rows of a task of a product.
+# Rows of a task of a product; half as many take up to a tenth longer.
 PRODUCT_ROWS = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22
@@ -204,7 +200,5 @@ LINEAR_NEWTON = 8e7
 LINEAR_NEWTON_PER_ENTRY = 900
 # Unknowns of such a step up to which it is solved by a factor.
 FACTORED_UNKNOWNS = 1000
-# Unknowns up to which it is where that takes no longer than products with the rows.
-MOST_UNKNOWNS = 2000
 # Operations that an entry of the rows counts as in these products, since memory delivers it.
 ENTRY = 10

@@ -98,50 +98,49 @@ def _reduced(x):
     return r - n * _pick(x, -2.12194440e-4, 1.90821492927058770002e-10), shifted
 
 
-# (e^r - 1 - r) / r^2 interpolated at Chebyshev nodes: 0.08 ulp, fewer terms than Taylor's polynomial
-_EXP_SINGLE = (1.39261761199e-3, 8.36317307451e-3, 4.16665546621e-2, 1.66665770256e-1, 0.5)
-_EXP_DOUBLE = (
-    2.510038549551032e-08,
-    2.7620088445409746e-07,
-    2.7557268459997064e-06,
-    2.4801521295954376e-05,
-    1.9841269863053618e-04,
-    1.3888888917213717e-03,
-    8.333333333330062e-03,
-    4.166666666662413e-02,
-    1.6666666666666669e-01,
-    0.5,
-)
+@_inlined
+def _risen(r):
+    """Return e^r - 1 for small r: its terms from r^2 on interpolated at Chebyshev nodes, fewer than Taylor's."""
+    single = (1.39261761199e-3, 8.36317307451e-3, 4.16665546621e-2, 1.66665770256e-1, 0.5)
+    double = (
+        2.510038549551032e-08,
+        2.7620088445409746e-07,
+        2.7557268459997064e-06,
+        2.4801521295954376e-05,
+        1.9841269863053618e-04,
+        1.3888888917213717e-03,
+        8.333333333330062e-03,
+        4.166666666662413e-02,
+        1.6666666666666669e-01,
+        0.5,
+    )
+    return _polynomial(r, single, double) * (r * r) + r
 
 
 @_inlined
 def exp(x):
     """Return e^x; 0 below the smallest normal number, since subnormal numbers take ten times as long."""
     r, shifted = _reduced(x)
-    value = _scaled(
-        _polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r + _pick(x, 1.0, 1.0), shifted
-    )
+    value = _scaled(_risen(r) + _pick(x, 1.0, 1.0), shifted)
     value = _pick(x, 0.0, 0.0) if x < _pick(x, -87.33654, -708.3964185322641) else value
     # x + inf is infinite, or NaN for NaN
     return value if x <= _pick(x, 88.72283, 709.782712893384) else x + _pick(x, math.inf, math.inf)
 
 
-# the coefficients of fdlibm's logf and log
-_LOG_SINGLE = (0.24279078841, 0.28498786688, 0.40000972152, 0.66666662693)
-_LOG_DOUBLE = (
-    1.479819860511658591e-01,
-    1.531383769920937332e-01,
-    1.818357216161805012e-01,
-    2.222219843214978396e-01,
-    2.857142874366239149e-01,
-    3.999999999940941908e-01,
-    6.666666666666735130e-01,
-)
-
-
 @_inlined
 def log(x):
     """Return the natural logarithm by fdlibm's formula, log(1 + f) with s = f / (2 + f); -inf at 0, NaN below 0."""
+    # the coefficients of fdlibm's logf and log
+    single = (0.24279078841, 0.28498786688, 0.40000972152, 0.66666662693)
+    double = (
+        1.479819860511658591e-01,
+        1.531383769920937332e-01,
+        1.818357216161805012e-01,
+        2.222219843214978396e-01,
+        2.857142874366239149e-01,
+        3.999999999940941908e-01,
+        6.666666666666735130e-01,
+    )
     zero = _pick(x, 0.0, 0.0)
     half = _pick(x, 0.5, 0.5)
     tiny = x < _pick(x, 1.1754943508222875e-38, 2.2250738585072014e-308)
@@ -152,7 +151,7 @@ def log(x):
     s = f / (f + _pick(x, 2.0, 2.0))
     z = s * s
     square = half * f * f
-    low = s * (square + z * _polynomial(z, _LOG_SINGLE, _LOG_DOUBLE)) + n * _pick(
+    low = s * (square + z * _polynomial(z, single, double)) + n * _pick(
         x, 9.0580006145e-06, 1.90821492927058770002e-10
     )
     value = n * _pick(x, 6.9313812256e-01, 6.93147180369123816490e-01) - ((square - low) - f)
@@ -171,7 +170,7 @@ def tanh(x):
     size = cap if size > cap else size
     r, shifted = _reduced(size)
     scale = _scaled(one, shifted)
-    risen = scale * (_polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r) + (scale - one)
+    risen = scale * _risen(r) + (scale - one)
     value = risen / (risen + two)
     return -value if x < _pick(x, 0.0, 0.0) else value
 

@@ -26,8 +26,10 @@ T = TypeVar("T")
 _FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-# Points that show the spread of all.
+# Points that show the spread of all, at which functions are compared, and all pairs of which are.
 SAMPLE = 1000
+PROBES = 100
+PAIRED = 64
 # Entries of vectors whose product starts no threads of BLAS; OpenBLAS has them from 10 000 on.
 _FEW = 4096
 

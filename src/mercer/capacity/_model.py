@@ -19,7 +19,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import Points, count_points, evenly_spaced, take_points, widened
+from mercer._compute.points import PROBES, Points, count_points, evenly_spaced, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer._compute.tile import Tile
 from mercer.definiteness.evidence import row_numbers
@@ -27,7 +27,7 @@ from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
-from mercer.linalg.operators import in_float64
+from mercer.linalg.operators import LARGEST_ERROR, in_float64
 from mercer.solvers.svm.pairs import class_signs
 
 # Relative difference below which a coefficient is at its upper bound, and bounds are equal.
@@ -36,10 +36,6 @@ AT_BOUND = 1e-6
 _ROUNDING = 1e-5
 # Relative difference from which on all coefficients of NuSVC are below their bounds.
 _NO_BOUND = 1e-2
-# Points at which outputs are compared with those of the estimator, and their largest difference, which may be that of
-# float32.
-_COMPARED = 100
-_DIFFERENCE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,18 +248,18 @@ def _decision(fitted, X, outputs):
     if own and m > 1:
         return 1.0, 0.0
     if own and (decides or hasattr(fitted, "predict")):
-        rows = evenly_spaced(n, _COMPARED)
+        rows = evenly_spaced(n, PROBES)
         some = _safe_indexing(*indexable(X), rows)
         values = as_float64(fitted.decision_function(some) if decides else fitted.predict(some))
         some = outputs[rows, 0]
         # values and the bias may cancel in float32
         size = max(np.abs(outputs).max(), np.abs(fitted.intercept_).max())
-        if np.abs(values - some).max() <= _DIFFERENCE * size:
+        if np.abs(values - some).max() <= LARGEST_ERROR * size:
             return 1.0, 0.0
         centred = some - some.mean()
         factor = float(centred @ values / max(centred @ centred, TINY))
         shift = float(values.mean() - factor * some.mean())
-        if np.abs(factor * some + shift - values).max() <= _DIFFERENCE * np.abs(values).max():
+        if np.abs(factor * some + shift - values).max() <= LARGEST_ERROR * np.abs(values).max():
             return factor, shift
     raise TypeError(
         f"{type(fitted).__name__} has no bounds, since its outputs at X do not follow from expansion_(X) + intercept_; "

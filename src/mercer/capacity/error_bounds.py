@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, gammaln, xlogy
 
-from mercer._common import check_confidence, check_integer, check_number, check_positive, shown
+from mercer._common import EPS, check_confidence, check_integer, check_number, check_positive, shown
 from mercer.capacity._model import Model, augmented, require, require_model
 from mercer.capacity._spectrum import Spectrum, require_uncentred
 from mercer.capacity.ball import Ball, smallest_ball
@@ -315,9 +315,9 @@ def _complexity(spectrum):
 
 # Margins 2^j of functions of norm 1 in the union bound.
 _MARGINS = np.arange(-40, 21)
-# Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which they count as whole.
+# Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which all numbers are whole.
 _COUNTS = 400
-_MANY = 36.0
+_MANY = -float(np.log(EPS))
 
 
 def covering_bound(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, notify, shown
+from mercer._compute.costs import BLOCK
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
 from mercer._compute.readable import is_dask, refuse_unreadable
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from mercer.distributed.dask_arrays import DaskBlocks, DaskMatrix
 
 T = TypeVar("T")
-# Bytes of the rows that are in memory at a time.
-_BLOCK = 1 << 23
 # Least number of rows in a block.
 _ROWS = 4096
 
@@ -75,7 +74,7 @@ class DiskBlocks:
     def _parts(self):
         """Return the slices of rows of each block, of whole chunks where the rows are stored in chunks."""
         n, d = self.shape
-        size = max(_ROWS, _BLOCK // max(1, 8 * d))
+        size = max(_ROWS, BLOCK // max(1, d))
         chunk = (getattr(self.rows, "chunks", None) or (1,))[0]
         size = -(-size // chunk) * chunk
         return cut(n, size)

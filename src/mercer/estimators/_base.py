@@ -58,6 +58,7 @@ from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kernel
 from mercer.landmarks import check_rule, given_landmarks, selected
 from mercer.linalg.generator import check_seed, sorted_sample
+from mercer.linalg.operators import LARGEST_ERROR
 from mercer.maps._onto_landmarks import block_moments
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
@@ -66,8 +67,6 @@ from mercer.solvers._certify import Certificate, Residuals
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000
 _EACH = 10
-# Largest relative error of the values of a model by rounding of what it stores.
-LARGEST_ERROR = 1e-3
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from mercer._common import MaybeNone, PointsLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.array import row_step
+from mercer._compute.costs import BLOCK
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.routes import Size, first_that_fits
 from mercer.estimators._rows import count_rows
@@ -20,9 +21,8 @@ from mercer.kernels.radial import Matern
 from mercer.kernels.shorthand import kernel_of
 from mercer.linalg import eigh
 
-# Orders of the calibration.
+# Points of the calibration.
 _POINTS = 1024
-_FEATURES = 2048
 # A smaller eigenproblem takes more time for each n^3.
 _ORDER = 640
 _PLANNED = (
@@ -198,7 +198,7 @@ def rates(kernel: Kernel, d: int) -> Rates:
     >>> 0 < rates(mc.Gaussian(1.0), 2).value < 1e-3
     True
     """
-    few = min(d, _FEATURES)
+    few = min(d, BLOCK // _POINTS)
     if kernel.tags.points != "indices":
         try:
             kernel.admit(np.ones((1, few)), "X")

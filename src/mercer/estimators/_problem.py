@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import EPS, TINY, Array, PointsLike, as_float64, warn
 from mercer._compute.costs import PROOF, TOGETHER_VARIABLES
 from mercer._compute.points import (
+    PROBES,
     Points,
     count_points,
     evenly_spaced,
@@ -32,9 +33,11 @@ from mercer.solvers.svm.dual import Dual, Solution, groups
 
 # Largest upper bound of coefficients: sums of their products with kernel values are finite, up to 1e8 in all.
 _LARGEST_BOUND = 1e300
-# Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
+# Largest violation as a share of the standard deviation of targets.
 _SHARE = 1e-3
-_ATTAINABLE = 1e-9
+# Smallest tolerance that rounding allows, as a share of values; objectives below this share of k(x, x) are rounding:
+# the optimum may be 0.
+ATTAINABLE = 1e-9
 # Largest upper bound as a multiple of the standard deviation of targets, and the least one: smaller ones are rounded.
 _MOST_SPREADS = 1e100
 _LEAST_BOUND = 1e-290
@@ -43,13 +46,10 @@ _LEAST_BOUND = 1e-290
 _NOTICED = 0.1
 # Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
-# Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
-_COMPARED = 200
+# Largest error of a boundary as a share of squared distances.
 _HIDDEN = 0.1
-# Largest gap as a share of the objective if the violation is below the tolerance, and the share of k(x, x) below which
-# objectives are rounding: the optimum may be 0.
+# Largest gap as a share of the objective if the violation is below the tolerance.
 _LARGEST_GAP = 0.01
-_ROUNDED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
 def regression_tolerance(tol: float, scale: float) -> tuple[float, float]:
     """Return the tolerance for targets of a scale, and that for targets divided by it."""
     tol = min(tol, _SHARE * scale)
-    return tol, max(tol / scale, _ATTAINABLE)
+    return tol, max(tol / scale, ATTAINABLE)
 
 
 def require_bound(name: str, value: float, bound: float) -> None:
@@ -428,7 +428,7 @@ def _relative_gap(found, largest, outward):
 
 def _size(found, largest):
     """Return the size of the objectives, at least what k(x, x) up to ``largest`` rounds to."""
-    return max(abs(found.primal), abs(found.dual), _ROUNDED * largest, TINY)
+    return max(abs(found.primal), abs(found.dual), ATTAINABLE * largest, TINY)
 
 
 def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
@@ -459,7 +459,7 @@ def warn_coarse(
     if violation > solved.tol or reached <= 2 * _HIDDEN * scatter:
         return
     n = count_points(problem.points)
-    some = take_points(problem.points, evenly_spaced(n, _COMPARED))
+    some = take_points(problem.points, evenly_spaced(n, PROBES))
     K = as_float64(problem.kernel(widened(some)))
     spread = 2 * float(K.diagonal().mean() - K.mean())
     if len(K) > 1 and reached > _HIDDEN * spread:

@@ -19,16 +19,26 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, shown, warn
+from mercer._common import (
+    ROUNDING,
+    Array,
+    ArrayLike,
+    PointsLike,
+    check_integer,
+    check_weights,
+    shown,
+    warn,
+)
 from mercer.distributed import in_memory
 from mercer.estimators._model import attribute, available, estimator_mixin, fits, on_device
-from mercer.estimators._problem import Problem, largest_value, warn_rounded
+from mercer.estimators._problem import ATTAINABLE, Problem, largest_value, warn_rounded
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.shorthand import kernel_of
 from mercer.solvers._certify import certify
+from mercer.solvers.svm.bounded import REFINED
 from mercer.solvers.svm.cross_validation import (
     Fold,
     cross_validate_cells,
@@ -42,12 +52,6 @@ _log = logging.getLogger("mercer")
 _POWER = 2
 # Largest number of values of C or gamma.
 _MOST = 10_000
-
-# Up to so many points of a dual, held-out values for a calibration have this accuracy, whatever ``tol``.
-_FEW = 500
-_ACCURATE = 1e-9
-# A relative duality gap below this is rounding.
-_ROUNDED = 1e-14
 
 
 @available
@@ -322,7 +326,7 @@ class GridSearch(SupportVectorEstimator):
     def _solve(self, problem, kernels, folds, Cs):
         """Yield the solutions of all folds for each kernel, in units of the targets: on all points, or on cells."""
         duals, tol, centre, scale = self._units(problem, Cs)
-        gap = max(tol, _ROUNDED)
+        gap = max(tol, ROUNDING)
         if self.calibration:
             gap = 0.0
             tol = calibration_tolerance(tol, max(len(dual.coef) for dual in duals))
@@ -453,7 +457,7 @@ def splits_of(
 
 def calibration_tolerance(tol: float, n: int) -> float:
     """Return the tolerance of held-out values of duals of n points; those of few equal those of repeated points."""
-    return min(tol, _ACCURATE) if n <= _FEW else tol
+    return min(tol, ATTAINABLE) if n <= REFINED else tol
 
 
 def _split(train, test, weights):

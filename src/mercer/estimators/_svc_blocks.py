@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, as_float64, check_weights, notify, warn
-from mercer._compute.points import widened
+from mercer._compute.points import PROBES, widened
 from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
@@ -31,8 +31,7 @@ from mercer.solvers.svm import pairs
 # class may violate, so that both are within the tolerance.
 _INSIDE = 0.5
 _OUTSIDE = 0.25
-# Rows that stand for a block of one class, least number of rows that a pass adds, and number of passes.
-_SAMPLE = 100
+# Least number of rows that a pass adds, and number of passes.
 _LEAST = 1000
 _PASSES = 50
 
@@ -153,7 +152,7 @@ def _support(inner, rows, codes, weights, numbers):
     used = np.flatnonzero(weights > 0)
     if len(np.unique(codes[used])) < 2:
         return [
-            numbers[used[np.unique(np.linspace(0, len(used) - 1, _SAMPLE).astype(int))]]
+            numbers[used[np.unique(np.linspace(0, len(used) - 1, PROBES).astype(int))]]
             if len(used)
             else used
         ]

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, shown
-from mercer._compute.points import evenly_spaced
+from mercer._compute.points import PROBES, evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import OverLandmarks
@@ -26,8 +26,6 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of
 from mercer.solvers._certify import certify
 
-# Training points at which the output of an estimator is compared with an affine function.
-_PROBES = 100
 # Largest difference from it as a share of the range of outputs, and roundings of an output.
 _DIFFERENCE = 1e-6
 _ROUNDINGS = 4
@@ -284,7 +282,7 @@ class Kernelized(OverLandmarks, Wrapper):
         matrix = output(np.eye(r)) - constant
         # at some training points a function that is not affine differs from one
         axes = self.map_.expansion_
-        some = evenly_spaced(axes.shape[0], _PROBES)
+        some = evenly_spaced(axes.shape[0], PROBES)
         Y = features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
         values = output(Y)
         # a large constant hides no difference, but rounds every value

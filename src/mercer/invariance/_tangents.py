@@ -17,15 +17,15 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_dense_rows
+from mercer.linalg.operators import INACCURATE
 
 # Functions g(X, t) in a list or a dict, or one function.
 Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable[..., Any]
 
 # Step of central differences: their error is about its square.
 _STEP = EPS ** (1 / 3)
-# Rows on which a transformation by 0 is tried, and its largest relative change.
+# Rows on which a transformation by 0 is tried.
 _TRIED = 8
-_UNMOVED = 1e-4
 
 
 def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
@@ -164,7 +164,7 @@ def _checked(X, transforms, step):
     some = X[:_TRIED].astype(np.float64)
     for name, function in transforms.items():
         change = np.abs(_moved(some, name, function, 0.0) - some).max()
-        if change > _UNMOVED * np.abs(some).max():
+        if change > INACCURATE * np.abs(some).max():
             raise ValueError(
                 f"{name} must return X at t = 0, but its rows differ by {change:.3g} there; give a function of X and t "
                 "that moves the rows by t."

@@ -19,6 +19,7 @@ from mercer._compute.costs import TILE
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import cut
 from mercer._compute.points import (
+    PAIRED,
     SAMPLE,
     Points,
     as_rows,
@@ -31,8 +32,7 @@ from mercer._compute.profile import at_zero, evaluate_profile
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, admit_pair, inner_kernels
 
-# Number of points that are compared, and the step of the part of them that is compared first.
-_DEGENERATE_ROWS = 64
+# Step of the part of the points that is compared first.
 _PART = 4
 
 
@@ -108,7 +108,7 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
     ruled = list(_ruled(kernel))
     if not ruled:
         return
-    rows = evenly_spaced(n, _DEGENERATE_ROWS)
+    rows = evenly_spaced(n, PAIRED)
     pairs = len(rows) * (len(rows) - 1)
     points = take_points(X, rows)
     # other pairs of neighbours, or of a part of the points, may be enough

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, Array, as_float64, check_integer, notify, warn
-from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
+from mercer._compute.costs import ARPACK_ORDER, DEVICE_ORDER, FEW_PAIRS
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.devices import is_elsewhere, moved, there
 from mercer._compute.namespace import namespace_of
@@ -30,7 +30,7 @@ _REDUCED = 0.3
 # Matrices of the order for all eigenvectors, the given one included.
 ALL = _MATRICES + _VECTORS
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
-_LAPACK_ORDER = 46_340
+_LAPACK_ORDER = math.isqrt(np.iinfo(np.int32).max)
 # Restarts of ARPACK, more of which take as long as LAPACK.
 _RESTARTS = 10
 # Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
@@ -123,7 +123,7 @@ def dense(K: Array, k: int) -> Eigenpairs:
     else:
         # half a second and more for large matrices
         with threaded_blas(2 * n**3):
-            few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
+            few = (_arpack,) if n >= ARPACK_ORDER and FEW_PAIRS * k <= n else ()
             solvers = *few, _lapack_subset, _lapack_qr
             pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, operations=9 * n**3)
     notify("eigenvectors", order=n)

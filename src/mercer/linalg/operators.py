@@ -32,8 +32,9 @@ from mercer._compute.symmetric import count_values
 NOISE = 8
 # Rounding errors, for each term of a sum, up to which values count as equal.
 ROUNDINGS = 32
-# Rounding above this share of a result is warned of.
+# Rounding above this share of a result is warned of, and above this one of values of a model.
 INACCURATE = 1e-4
+LARGEST_ERROR = 1e-3
 
 
 class Operator(Protocol):

@@ -49,13 +49,17 @@ from mercer.least_squares import (
     warn_if_ignored,
 )
 from mercer.linalg import cholesky, eigh, lapack
-from mercer.linalg.operators import InnerProducts, Projected, Weighted, in_float64, without
+from mercer.linalg.operators import (
+    LARGEST_ERROR,
+    InnerProducts,
+    Projected,
+    Weighted,
+    in_float64,
+    without,
+)
 from mercer.solvers import landmark_ridge
 
 _logger = logging.getLogger(__name__)
-
-# Largest relative error of leave-one-out residuals.
-_LEFT_OUT_ERROR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -451,7 +455,7 @@ def require_determined(free: Array, weights: Array | None) -> None:
     Q = scipy.linalg.orth(_roots(weights, len(free)) * free)
     rest = 1 - np.einsum("ij,ij->i", Q, Q)
     i = rest.argmin()
-    if rest[i] < EPS / _LEFT_OUT_ERROR:
+    if rest[i] < EPS / LARGEST_ERROR:
         raise ValueError(
             f"point {i} cannot be left out, as no other points determine its free terms; remove it, or columns of free."
         )
@@ -459,7 +463,7 @@ def require_determined(free: Array, weights: Array | None) -> None:
 
 def require_left_out(error: float, cause: str) -> None:
     """Raise if the rounding of leave-one-out residuals, a relative error, is too large; ``cause`` has the remedy."""
-    if error > _LEFT_OUT_ERROR:
+    if error > LARGEST_ERROR:
         raise ValueError(
             f"leave-one-out residuals have a relative error of about {min(error, 1.0):.1g}: alpha is too small for "
             f"{cause}."

@@ -97,7 +97,7 @@ def test_all_solvers_of_a_newton_system_lead_to_the_same_objective(direct, conta
     X = _points(0, container, d=30)
     dual = _dual("hinge", X, 0)
     value = _solution(X, dual).value
-    costs(FACTORED_UNKNOWNS=direct, MOST_UNKNOWNS=direct)
+    costs(FACTORED_UNKNOWNS=direct, NEWTON_VARIABLES=direct)
     found = _solution(X, dual)
     assert found.violation <= 1e-4
     assert found.value == pytest.approx(value, rel=1e-6)

@@ -20,7 +20,7 @@ from mercer._compute.costs import (
     THREADED,
     TOGETHER_VARIABLES,
 )
-from mercer._compute.points import count_points, evenly_spaced, take_points
+from mercer._compute.points import PAIRED, count_points, evenly_spaced, take_points
 from mercer._compute.threads import (
     check_cancelled,
     count_threads,
@@ -37,7 +37,7 @@ from mercer.solvers.svm.engine import (
     place_at_bounds,
     solve_small_duals,
 )
-from mercer.solvers.svm.fused_rows import ROUNDED_POINTS, rows_of
+from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
@@ -435,7 +435,7 @@ class _Solver:
         rising, falling = point.slopes()
         free = rising == falling
         places = np.flatnonzero(free) if free.any() else np.arange(len(free))
-        some = places[evenly_spaced(len(places), ROUNDED_POINTS)]
+        some = places[evenly_spaced(len(places), PAIRED)]
         exact = exact_gradient(self._rows, point.dual, point.coef, some)
         point.noise = float(np.abs(exact - point.gradient[some]).max())
         if not is_doubtful(point.violation, point.noise, self.tol) or self._ended():

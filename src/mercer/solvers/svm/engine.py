@@ -25,6 +25,7 @@ from mercer._compute.costs import (
 )
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
+from mercer._compute.points import PROBES
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import NEAR, copy_of, refine
@@ -66,8 +67,7 @@ _LEAST = 0.25
 _MOST = 0.9
 # Largest share of variables with copies where steps are few.
 _FEW = 0.2
-# Variables of a group whose mean places the others at their bounds, and passes that find the slope where bounds end.
-_MEAN = 100
+# Passes that find the slope where bounds end.
 _HALVINGS = 50
 # Least unit of margins, as a share of the largest kernel value times the sum of a group.
 LEAST_UNIT = 1e-6
@@ -490,7 +490,7 @@ def _mean_start(s, sums):
     small()
     for g in range(s.groups.size - 1):
         first = s.groups[g]
-        stride = -(-(s.groups[g + 1] - first) // _MEAN)
+        stride = -(-(s.groups[g + 1] - first) // PROBES)
         total = 0.0
         for t in range(first, s.groups[g + 1], stride):
             total += s.upper[t] - s.lower[t]

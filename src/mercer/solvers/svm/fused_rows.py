@@ -23,11 +23,12 @@ from mercer._compute.costs import (
     DENSE_ENTRIES,
     FLOAT64_POINTS,
     ROWS_OF_TASK,
-    ROWS_TILE,
+    SINGLE,
     THREADED,
 )
 from mercer._compute.memory import allocate, blocks, cut
 from mercer._compute.points import (
+    PAIRED,
     Points,
     count_points,
     evenly_spaced,
@@ -55,8 +56,6 @@ from mercer.kernels.forms import (
 from mercer.solvers.svm.on_demand import RawRows, Terms
 from mercer.solvers.svm.rows import PlainRows, Rows, consecutive
 
-# Number of points of a sample on which rounding is measured.
-ROUNDED_POINTS = 64
 # Rows whose middle half holds the centre.
 _CENTRED = 32
 # Loops over scalars that are known, see `loops`.
@@ -89,7 +88,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     make = SparseRows if sparse else FusedRows
     if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
-    sample = take_points(points, evenly_spaced(count_points(points), ROUNDED_POINTS))
+    sample = take_points(points, evenly_spaced(count_points(points), PAIRED))
     few = np.arange(count_points(sample))
     blocks = []
     for dtype in (np.float32, np.float64):
@@ -132,7 +131,7 @@ def centre_of(points: Array) -> Array:
 def _with_neighbours(points):
     """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
     n = count_points(points)
-    few = evenly_spaced(n, ROUNDED_POINTS // 2)
+    few = evenly_spaced(n, PAIRED // 2)
     X = widened(points)
     distances = euclidean_distances(X[few], X)
     distances[np.arange(len(few)), few] = np.inf
@@ -305,9 +304,9 @@ class FusedRows(ScalarRows):
 
         def write(R, out):
             left = self._factor(R, 0)
-            step = min(len(R), ROWS_TILE // COLUMNS)
+            step = min(len(R), SINGLE // COLUMNS)
             # of few rows wider tiles, or Python takes longer than the product
-            tiles = list(itertools.product(cut(len(R), step), cut(len(J), ROWS_TILE // step)))
+            tiles = list(itertools.product(cut(len(R), step), cut(len(J), SINGLE // step)))
 
             def fill(task):
                 rows, others = tiles[task]

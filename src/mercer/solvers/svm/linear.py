@@ -32,10 +32,11 @@ from mercer._compute.costs import (
     KERNEL_VALUE,
     LINEAR_NEWTON,
     LINEAR_NEWTON_PER_ENTRY,
-    MOST_UNKNOWNS,
+    NEWTON_VARIABLES,
     STEP_OVERHEAD,
 )
 from mercer._compute.points import (
+    PROBES,
     dense,
     evenly_spaced,
     take_points,
@@ -61,8 +62,6 @@ _EQUAL = 0.05
 _CHEAPER = 0.7
 _FEW = 1000
 _TRIED = 0.15
-# Rows of the sample that gives a mean square.
-_SAMPLE = 100
 # Factor of sigma between rounds; so many without a violation lower by the share are the last.
 _GROWTH = 3.0
 _VAIN = 3
@@ -110,7 +109,7 @@ def steps_before_newton(rows: Rows, dual: Dual) -> float:
     spread = float(np.std(dual.target))
     steps = vectors = _EQUAL * n
     if spread > 0:
-        across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, _SAMPLE)]) / spread
+        across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, PROBES)]) / spread
         steps = _PER_VARIABLE * n * across * (1 if dual.one_sided else 2)
         vectors = ROWS_NEEDED * n
     easy = steps * (n + STEP_OVERHEAD) + vectors * n * (width + KERNEL_VALUE) <= _CHEAPER * newton
@@ -312,7 +311,7 @@ class _State:
         entries = A.nnz if sp.issparse(A) else A.size
         unknowns = min(A.shape)
         if unknowns > FACTORED_UNKNOWNS and (
-            unknowns > MOST_UNKNOWNS or unknowns**3 > ENTRY * _PRODUCTS * entries
+            unknowns > NEWTON_VARIABLES or unknowns**3 > ENTRY * _PRODUCTS * entries
         ):
             return _solve_by_steps(A, roots, E, pull)
         if unknowns == len(free):
@@ -352,7 +351,7 @@ class _Products:
     def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
         new = free[~np.isin(free, self._known)]
-        if len(self._known) + len(new) > 2 * MOST_UNKNOWNS:
+        if len(self._known) + len(new) > 2 * NEWTON_VARIABLES:
             self._known = self._known[:0]
             self._values = self._values[:0, :0]
             new = free
@@ -480,7 +479,7 @@ def _factor_of(rows, places, full):
     n = len(places)
     rank = int(min(_RANK, _PART * n))
     if full:
-        rank = n if n <= MOST_UNKNOWNS else 0
+        rank = n if n <= NEWTON_VARIABLES else 0
     # n roundings, at which other factors end, are too many
     partial = Partial(gram, gram.diagonal(), rank, None, _ROUNDINGS)
     # callbacks of a fit follow its violation

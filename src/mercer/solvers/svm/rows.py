@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import BLOCK, COLUMNS, ROWS_PRODUCT
+from mercer._compute.costs import BLOCK, COLUMNS
 from mercer._compute.memory import cut
 from mercer._compute.points import count_points, take_points, widened
 from mercer.gram import Gram
@@ -64,7 +64,7 @@ class Rows:
             some = J[left : left + COLUMNS]
             write = self.columns(some)
             own = weights[left : left + COLUMNS].astype(self.dtype)
-            step = max(1, ROWS_PRODUCT // len(some))
+            step = max(1, BLOCK // len(some))
             for top in range(0, len(R), step):
                 block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
                 write(R[top : top + step], block)
