@@ -347,6 +347,10 @@ POINTS = {
     "bytes": (STRINGS, [word.encode() for word in WORDS]),
     "tokens": (STRINGS, list(map(tuple, WORDS))),
     "table": (BOTH, TABLE),
+    "rows_with_marks": (
+        mc.kernels.DirectSum(mc.Gaussian(1.0), mc.Linear(), n_features=1),
+        np.array([[word.count("a"), len(word) % 3 - 1.0] for word in WORDS]),
+    ),
 }
 ESTIMATORS = [
     mc.SVC(), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(), mc.KernelPCA(2),
@@ -357,7 +361,7 @@ ESTIMATORS = [
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 @pytest.mark.parametrize("kind", POINTS)
-def test_models_on_objects_and_tables_predict_as_before(kind, estimator, tmp_path):
+def test_models_on_objects_tables_and_rows_with_marks_predict_as_before(kind, estimator, tmp_path):
     kernel, points = POINTS[kind]
     y = np.array([word.count("a") > 1 for word in WORDS]).astype(int)
     model = clone(estimator).set_params(kernel=kernel).fit(points, y)

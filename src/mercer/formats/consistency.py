@@ -228,7 +228,7 @@ def _(model: BaseEstimator):
         if layout and state.get(name) is not None:
             value = state[name]
             points = "*" in layout and len(getattr(value, "shape", ())) == 2
-            value = without_marks(state.get("kernel_"), value) if points else value
+            value = _as_taken(state.get("kernel_"), value, sizes) if points else value
             _require_layout(name, value, layout, sizes)
     if "classes_" in state:
         require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
@@ -242,12 +242,18 @@ def _(model: BaseEstimator):
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
 
+def _as_taken(kernel, points, sizes):
+    """Return points (n, d) of a model without marks, unless it was fitted to rows with marks."""
+    own = getattr(points, "shape", ())[1:] == (sizes.get("d"),)
+    return points if own else without_marks(kernel, points)
+
+
 def _require_layout(name, value, layout, sizes):
     """Check one attribute against its layout; new letters are added to ``sizes``."""
     if isinstance(value, Expansion):
         shape = value.shape
         rows = value.kernel.tags.points == "rows"
-        width = rows_of(value).shape[1] if rows else sizes.get("d")
+        width = _as_taken(value.kernel, value.points, sizes).shape[1] if rows else sizes.get("d")
         require(
             width == sizes.get("d", width),
             f"the points of {name} have {width} columns, not {sizes.get('d')}",
@@ -429,5 +435,6 @@ def _stored_point(model):
     for block in blocks:
         points = block.points if points is None and isinstance(block, Expansion) else points
     if points is not None and count_points(points) and model.kernel_.tags.points != "indices":
-        return without_marks(model.kernel_, take_points(points, slice(0, 1)))
+        sizes = {"d": state.get("n_features_in_")}
+        return _as_taken(model.kernel_, take_points(points, slice(0, 1)), sizes)
     return np.zeros((1, model.n_features_in_)) if "n_features_in_" in state else None
