@@ -91,6 +91,17 @@ def test_sweeps_over_parts_find_the_same_optimum(global_random_seed):
     )
 
 
+def test_a_kernel_in_other_units_takes_the_same_steps(global_random_seed):
+    # memory for some rows: the start is that of a sample, whose tolerance was in units twice
+    X, sign = noisy_classes(global_random_seed, 200)
+    one, other = (
+        mc.NuSVC(nu=0.5, kernel=factor * GAUSSIAN, memory=100_000).fit(X, sign)
+        for factor in (1.0, 2.0**20)
+    )
+    np.testing.assert_array_equal(other.n_iter_, one.n_iter_)
+    np.testing.assert_array_equal(other.decision_function(X), one.decision_function(X))
+
+
 def test_nu_classification_is_in_units_of_its_margin():
     # the nearest points are 1 and -1: w = 2, the margin 1 / w is 1, half of |w|^2 = 2 s margin with s = 1
     found = solved(mc.Linear(), LINE, classifier(SIGN, 2.0, total=2.0))

@@ -136,8 +136,10 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         found = solve_several(rows, dual, limits._replace(goal=goal), steps)
         return found if dual.ridge is None else finished(rows, dual, limits, found)
     unit = 1.0
-    if dual.sums_only and dual.split is not None and limits.goal.per_margin:
+    if dual.split is not None and limits.goal.per_margin:
         unit = abs(float(dual.coef[: dual.split.item()].sum())) * distance_of_means(rows, dual)
+    if steps and dual.sums_only:
+        dual = replace(dual, coef=_start_of_sums(rows, dual, limits))
     limits = limits.in_units(unit)
     if steps == 0:
         point = _solve_factored(rows, dual, limits)
@@ -218,8 +220,6 @@ def solve_large(rows: Rows, dual: Dual, limits: Limits, found: Solution | None =
     Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
     large-scale SVM learning practical* (1999), for sweeps over a part of the variables.
     """
-    if found is None and dual.sums_only:
-        dual = replace(dual, coef=_start_of_sums(rows, dual, limits))
     solver = _Solver(rows, dual, limits, found)
     if found is None:
         solver.start()
