@@ -22,7 +22,7 @@ from mercer._common import (
 from mercer._compute.compile import compiled
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import cut, parse_memory
+from mercer._compute.memory import blocks, cut, parse_memory
 from mercer._compute.objects import holds_rows
 from mercer._compute.points import Points, count_points, join_points, owned, take_points
 from mercer._compute.readable import refuse_container
@@ -185,7 +185,7 @@ def mmd_test(
     else:
         weights, squares = _of_groups(kernels, pooled, m, memory, rng)
     values = np.empty((len(kernels), 1 + n_permutations))
-    for drawn in cut(1 + n_permutations, max(1, _WEIGHTS // len(weights))):
+    for drawn in blocks(1 + n_permutations, len(weights), _WEIGHTS):
         # the first column of all is the given assignment
         W = np.stack(
             [rng.permutation(weights) if b else weights for b in range(drawn.start, drawn.stop)],
@@ -284,7 +284,7 @@ def hsic_test(
     x = variable(kernels_x, X)
     y = variable(kernels_y, Y)
     values = np.empty((1 + n_permutations, len(kernels_x), len(kernels_y)))
-    for drawn in cut(1 + n_permutations, max(1, _WEIGHTS // n)):
+    for drawn in blocks(1 + n_permutations, n, _WEIGHTS):
         # the first pairing of all is the given one
         orders = [rng.permutation(n) if b else np.arange(n) for b in range(drawn.start, drawn.stop)]
         run_tasks(partial(_compare, x, y, orders, values[drawn]), len(orders))

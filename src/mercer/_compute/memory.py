@@ -68,9 +68,10 @@ def cut(n, step):
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def blocks(n, width):
-    """Return the slices of n rows of ``width`` numbers each, as many rows as are one temporary array."""
-    return cut(n, max(1, BLOCK // max(1, width)))
+@functools.lru_cache(maxsize=64)
+def blocks(n, width, size=BLOCK):
+    """Return the slices of n rows, as many as are one temporary array; its ``size`` is in the unit of ``width``."""
+    return cut(n, max(1, size // max(1, width)))
 
 
 def human_bytes(n_bytes, digits=1):

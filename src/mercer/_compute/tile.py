@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute import coordinates, windows
-from mercer._compute.costs import BLOCK, CLOSE_PAIRS
+from mercer._compute.costs import CLOSE_PAIRS
 from mercer._compute.distances import close_share
-from mercer._compute.memory import blocks, cut
+from mercer._compute.memory import blocks
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
 from mercer._compute.profile import check_range, evaluate_profile, parameters
@@ -156,8 +156,7 @@ class Tile:
         X = self.X.container
         Z = self.Z.container
         matrix = self._patches(patches)
-        step = max(1, BLOCK // (Z.shape[0] * Z.shape[1]))
-        for rows in cut(X.shape[0], step):
+        for rows in blocks(X.shape[0], Z.shape[0] * Z.shape[1]):
             images = X[rows, :][:, None, :]
             terms = (images - Z) ** 2 if kernel.scalar == "radial" else images * Z
             yield rows, evaluate_profile(kernel, terms @ matrix, order)

@@ -19,8 +19,7 @@ from mercer._common import (
     check_weights,
     shown,
 )
-from mercer._compute.costs import BLOCK
-from mercer._compute.memory import cut
+from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import attribute, estimator_mixin, of_points
@@ -203,7 +202,7 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
         X = self._new_points(X)
-        parts = cut(count_points(X), max(1, BLOCK // len(self.classes_) ** 2))
+        parts = blocks(count_points(X), len(self.classes_) ** 2)
         if len(parts) == 1:
             return function(self._values(X))
         return np.concatenate([function(self._values(take_points(X, rows))) for rows in parts])

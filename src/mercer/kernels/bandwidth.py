@@ -17,7 +17,7 @@ from mercer._common import (
 )
 from mercer._compute.costs import TILE
 from mercer._compute.devices import in_main_memory
-from mercer._compute.memory import cut
+from mercer._compute.memory import blocks
 from mercer._compute.points import (
     PAIRED,
     SAMPLE,
@@ -205,7 +205,7 @@ def _variance(X, sample_weight):
     if sp.issparse(X):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
-    parts = cut(n, max(1, TILE // (8 * d)))
+    parts = blocks(n, 8 * d, TILE)
     with np.errstate(over="ignore", invalid="ignore"):
         # subtracting an entry first: equal entries then have no rounding error
         mean = sum(weights[rows] @ (X[rows] - X[0, 0]) for rows in parts).mean()

@@ -128,13 +128,10 @@ class Objective:
         rows = self._matrices.rows(shares)
         solutions = solve_dual(rows, duals, self._options)
         B = np.zeros((self._n, len(solutions)))
-        for m, (each, found) in enumerate(zip(self.binary, solutions, strict=True)):
-            B[each.points, m] = found.coef
+        B[duals.points, duals.number] = solutions.coef
         products = self._matrices.products(B)
         squares = np.sum(products * B, axis=(1, 2))
-        linear = sum(
-            float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True)
-        )
+        linear = float(duals.target @ solutions.coef)
         duals = replace(duals, coef=solutions.coef)
         primal = float(solutions.primal.sum())
         self.lower = max(self.lower, linear - float(squares.max()) / 2)

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, as_float64, notify, warn
 from mercer._compute.costs import PIVOTS, TASK
-from mercer._compute.memory import allocate, cut
+from mercer._compute.memory import allocate, blocks
 from mercer._compute.threads import run_in_single_threads, serial_blas
 from mercer.gram import Gram
 from mercer.linalg import lapack
@@ -174,7 +174,7 @@ class Partial:
         self._reserve(size + len(pivots))
         F = self._rows[:size]
         new = self._rows[size : size + len(pivots)]
-        strips = cut(n, max(1, VALUES // max(len(pivots), PIVOTS)))
+        strips = blocks(n, max(len(pivots), PIVOTS), VALUES)
 
         def task(i):
             part = new[:, strips[i]]

@@ -24,7 +24,7 @@ from mercer._common import Array, Memory, as_float64
 from mercer._compute import pick_backend
 from mercer._compute.costs import TILE
 from mercer._compute.loops import mirror
-from mercer._compute.memory import cut, parse_memory, require_memory
+from mercer._compute.memory import blocks, parse_memory, require_memory
 from mercer._compute.points import positions, widened
 from mercer._compute.symmetric import count_values
 
@@ -288,7 +288,7 @@ def _centre(K):
 
 def _strips(K):
     """Return slices of the rows of a matrix: with a temporary array of its size each is a tile."""
-    return cut(len(K), max(1, TILE // (16 * len(K))))
+    return blocks(len(K), 16 * len(K), TILE)
 
 
 def _squares(operator, rest):

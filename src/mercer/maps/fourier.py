@@ -17,7 +17,7 @@ from mercer._common import (
 )
 from mercer._compute.costs import TILE
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import cut, require_memory
+from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import as_columns, as_rows, owned
 from mercer.kernels.algebra import Constant, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
@@ -80,7 +80,7 @@ class FourierFeatures:
                 f"X must have {d} features, as the frequencies have; got {X.shape[1]}."
             )
         # the phases stay in cache
-        parts = cut(X.shape[0], max(1, TILE // (8 * m)))
+        parts = blocks(X.shape[0], 8 * m, TILE)
         phase = np.concatenate([_phases(X[rows], self.frequencies) for rows in parts])
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(
             self.variance / m

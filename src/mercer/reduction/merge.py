@@ -7,7 +7,7 @@ import scipy.optimize
 
 from mercer._common import Array, as_float64, check_integer, shown
 from mercer._compute.costs import TILE
-from mercer._compute.memory import cut, parse_memory, require_memory
+from mercer._compute.memory import blocks, parse_memory, require_memory
 from mercer._compute.points import Points, sum_squares
 from mercer._compute.tile import Tile
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
@@ -117,7 +117,7 @@ class _Pairs:
         self.used = n
         self.loss = np.empty((n, n))
         # temporary arrays stay in cache
-        for part in cut(n, max(1, TILE // (8 * n))):
+        for part in blocks(n, 8 * n, TILE):
             self.loss[part] = self._losses(np.arange(n)[part])
         self.partner = self.loss.argmin(axis=1)
         self.least = self.loss.min(axis=1)
