@@ -1,3 +1,4 @@
+import inspect
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -6,6 +7,7 @@ import pytest
 
 import mercer as mc
 from mercer.kernels import Kernel
+from mercer.kernels.subclasses import PROTOCOL
 
 
 def _gaussian(xp, s, gamma, order=0):
@@ -202,3 +204,24 @@ def test_models_use_the_values_that_a_subclass_states_and_no_profile_of_its_base
         np.testing.assert_allclose(
             getattr(own, score)(X), getattr(plain, score)(X), rtol=1e-3, atol=1e-3
         )
+
+
+def _subclasses(cls):
+    for each in cls.__subclasses__():
+        if each.__module__.startswith("mercer."):
+            yield each
+            yield from _subclasses(each)
+
+
+STATED = {"admit", "profile", "term", "multiply", "multiplications", "unresolved", "__post_init__"}
+
+
+@pytest.mark.parametrize("cls", [Kernel, *_subclasses(Kernel)])
+def test_methods_state_their_types_where_they_are_defined(cls):
+    # of one without types some checkers know nothing, and others infer that a method which may be overridden never ends
+    for name in sorted(vars(cls).keys() & (STATED | PROTOCOL.keys())):
+        signature = inspect.signature(getattr(cls, name))
+        types = {each.name: each.annotation for each in signature.parameters.values()}
+        types["return"] = signature.return_annotation
+        types.pop("self", None)
+        assert inspect.Signature.empty not in types.values(), name

@@ -17,7 +17,8 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import require_memory
-from mercer._compute.points import as_dense_rows, as_vector, owned
+from mercer._compute.points import Points, as_dense_rows, as_vector, owned
+from mercer._compute.tile import Tile
 from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64, tangent_features
@@ -26,6 +27,7 @@ from mercer.invariance.invariant_map import check_weight
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import (
     Kernel,
+    Tags,
     kernel_class,
     refuse_infinite,
     require_kernel,
@@ -87,7 +89,7 @@ class Projected(Composite):
     directions: Any
     weights: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         kinds = "TangentFeatures or an Expansion, a block of vectors"
         check_instance("directions", self.directions, (TangentFeatures, Expansion), kinds)
@@ -117,23 +119,23 @@ class Projected(Composite):
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.kernel.admit(Kernel.admit(self, points, name), name)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._less(self.kernel.evaluate(tile), self._removed.evaluate(tile))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._less(self.kernel.diagonal(points), self._removed.diagonal(points))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self.kernel.gradient(tile, W) - self._removed.gradient(tile, W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         removed = self._removed.diagonal_gradient(points, w)
         return self.kernel.diagonal_gradient(points, w) - removed
 

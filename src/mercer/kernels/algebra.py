@@ -12,10 +12,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer._common import PointsLike, check_integer, check_number, check_positive, shown
+from mercer._common import Array, PointsLike, check_integer, check_number, check_positive, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, Shared, Table, as_objects, as_table
-from mercer._compute.points import as_rows
+from mercer._compute.points import Points, as_rows
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
     MOST_DEGREE,
@@ -109,7 +109,7 @@ class Composite(Kernel):
     # largest order of conditionally positive definite parts that the composition has too
     _most_order: ClassVar[int] = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in fields(self):
             part = getattr(self, field.name)
             if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
@@ -128,7 +128,7 @@ class Composite(Kernel):
         return 1 + max(map(_levels, inner_kernels(self).values()), default=0)
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         # kept: each level of a composition would ask all levels below again
         tags = [part.tags for part in inner_kernels(self).values()]
@@ -151,7 +151,7 @@ class Composite(Kernel):
         parts = inner_kernels(self).values()
         return type(self).multiply is not Kernel.multiply and all(part.explicit for part in parts)
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         kind = self.tags.points
         if kind == "tables":
             return common_table(self, as_table(points, name), name)
@@ -195,18 +195,18 @@ class Function(Composite):
         """Return the inner kernels with the derivatives of f in their values."""
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._compose(methodcaller("evaluate", tile))
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._compose(methodcaller("diagonal", points))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         slopes = self._derivatives(methodcaller("evaluate", tile))
         return _pull_back(slopes, "gradient", tile, W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         slopes = self._derivatives(methodcaller("diagonal", points))
         return _pull_back(slopes, "diagonal_gradient", points, w)
 
@@ -229,7 +229,7 @@ class _Linear(Function):
 
     _most_order = 2
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self._compose(methodcaller("multiply", X, Z, V))
 
 
@@ -240,7 +240,7 @@ class _Pair(Function):
     left: Kernel
     right: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
         if common_kind(kinds.values()) is None:
@@ -272,14 +272,14 @@ class Constant(Kernel):
 
     value: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
             raise ValueError(
                 f"value = {shown(self.value)} must be at least 0; add a constant of at least 0."
             )
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         if hasattr(points, "tocsr"):
             # some sparse formats cannot be indexed by rows
             return points.tocsr()
@@ -288,19 +288,19 @@ class Constant(Kernel):
         # a table has a shape and no type
         return np.asarray(points) if hasattr(points, "shape") else as_objects(points, name)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return points.full((len(points),), self.value)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0, dtype=X.xp.float64)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.X.zeros()
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
 
@@ -330,7 +330,7 @@ class Sum(_Linear, _Pair):
         return (self.left, 1.0), (self.right, 1.0)
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         # one check and one array for a sum of many terms
         values = (part.evaluate(tile) for part in _terms(self))
         total = next(values) + next(values)
@@ -390,7 +390,7 @@ class Scaled(_Linear):
     def __repr__(self) -> str:
         return f"{float(self.factor)!r} * {_within(self.kernel, Sum, Product, Scaled)}"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("factor", self.factor)
 
@@ -424,7 +424,7 @@ class Power(Function):
     def __repr__(self) -> str:
         return f"{_within(self.kernel, Sum, Product, Scaled, Power)} ** {self.degree}"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("degree", self.degree, most=MOST_DEGREE)
 
@@ -467,10 +467,10 @@ class Transposed(Composite):
 
     kernel: Kernel
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self.kernel.diagonal(points)
 
 

@@ -334,7 +334,6 @@ class Kernel(ByContent):
         return self
 
     # --- protocol of subclasses -------------------------------------------------------------------------------------
-    # documented and typed here, once: type checkers take the types of methods of subclasses from these
 
     def evaluate(self, tile: Tile) -> Array:
         """Return the values k(x_i, z_j) of a tile.

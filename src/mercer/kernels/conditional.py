@@ -1,6 +1,8 @@
 """Conditionally positive definite kernels, functions of distances: PowerDistance, Multiquadric, ThinPlate."""
 
-from mercer._common import check_positive, shown
+from typing import Any
+
+from mercer._common import Array, check_positive, shown
 from mercer.kernels.base import storable_kernel
 from mercer.kernels.radial import LEAST_EXPONENT, Radial
 
@@ -35,7 +37,7 @@ class PowerDistance(Radial):
 
     beta: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("beta", self.beta)
         if self.beta > 2:
             raise ValueError(
@@ -47,7 +49,7 @@ class PowerDistance(Radial):
             )
 
     @staticmethod
-    def profile(xp, s, beta, order=0):
+    def profile(xp: Any, s: Array, beta: float, order: int = 0) -> Array:
         """Return -(beta / 2) ... (beta / 2 - order + 1) s^(beta / 2 - order)."""
         half = xp.const(s, 0.5) * beta
         factor = -xp.const(s, 1.0)
@@ -83,7 +85,7 @@ class Multiquadric(Radial):
 
     c: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("c", self.c)
         if self.c > _MOST_C:
             raise ValueError(
@@ -91,7 +93,7 @@ class Multiquadric(Radial):
             )
 
     @staticmethod
-    def profile(xp, s, c, order=0):
+    def profile(xp: Any, s: Array, c: float, order: int = 0) -> Array:
         """Return -(1/2) (1/2 - 1) ... (1/2 - order + 1) (c^2 + s)^(1/2 - order)."""
         base = c * c + s
         value = -xp.sqrt(base)
@@ -124,7 +126,7 @@ class ThinPlate(Radial):
     _tagged = {"sparse": True, "conditional": 2}
 
     @staticmethod
-    def profile(xp, s, order=0):
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return s log(s) / 2, or its derivatives (log(s) + 1) / 2, 1 / (2 s), -1 / (2 s^2), ..."""
         half = xp.const(s, 0.5)
         one = xp.const(s, 1.0)

@@ -3,9 +3,11 @@
 from abc import abstractmethod
 from typing import Any
 
-from mercer._common import Array
+from mercer._common import Array, PointsLike
 from mercer._compute.namespace import Namespace, namespace_of
+from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
+from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Profiled, finite, kernel_class, storable_kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import Behind
@@ -35,23 +37,23 @@ class Coordinatewise(Profiled):
     # of dense rows
     _tagged = {}
 
-    def multiplications(self, d):
+    def multiplications(self, d: int) -> int:
         # measured in float32 with 256 columns: terms are computed column by column
         return 90 * d
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.coordinatewise(self)
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         own = self.term(Namespace(points.xp), points.container, points.container)
         return evaluate_profile(self, points.xp.sum(own, axis=1))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.coordinatewise_gradient(self.term, W * tile.coordinatewise(self, order=1))
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         # both arguments move: twice the derivative in the first argument
         math = Namespace(points.xp)
         X = points.container
@@ -66,7 +68,7 @@ class _Histogram(Kernel):
 
     _tagged = {"nonnegative": True}
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = super().admit(points, name)
         xp = namespace_of(points)
         if float(xp.min(points)) < 0:
@@ -97,7 +99,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     positive_semidefinite = True
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return |x - z|, or the sign of x - z (0 at the kink)."""
         if order == 0:
             return xp.abs(x - z)
@@ -131,7 +133,7 @@ class Chi2(InverseSquaredWidth, _Histogram, Coordinatewise):
     gamma: float | str = 1.0
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
         zero = xp.const(x, 0.0)
         one = xp.const(x, 1.0)
@@ -169,7 +171,7 @@ class AdditiveChi2(_Histogram, Coordinatewise):
     term = staticmethod(Chi2.term)
 
     @staticmethod
-    def profile(xp, s, order=0):
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return -s, -1, 0, 0, ..."""
         if order == 0:
             return -s
@@ -190,7 +192,7 @@ class Intersection(_Histogram, Coordinatewise):
     positive_semidefinite = True
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Array:
         """Return min(x, z), or its derivative: 1 below z, 0 above, 1/2 at the kink."""
         if order == 0:
             return xp.where(x < z, x, z)

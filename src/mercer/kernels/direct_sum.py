@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_positive, shown
+from mercer._common import Array, PointsLike, check_integer, check_positive, shown
 from mercer._compute.devices import in_main_memory
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
+from mercer._compute.tile import Tile
 from mercer._elsewhere import explained
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, Tags, finite, kernel_class, storable_kernel
@@ -42,7 +43,7 @@ class Marked(Kernel):
     def _rule(self) -> str:
         """What valid marks, whose name is ``_mark``, are."""
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         d = self.n_features
         if points.shape[1] not in (d, d + 1):
@@ -131,7 +132,7 @@ class DirectSum(_Listed, Marked, Composite):
     # data have features in all blocks
     _of_data = -1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         for kernel in self._kernels:
             if kernel.tags.points != "rows":
@@ -172,7 +173,7 @@ class DirectSum(_Listed, Marked, Composite):
         found = zip(self._kernels, self._members(in_main_memory(marks)), strict=True)
         return [(kernel, np.flatnonzero(own)) for kernel, own in found if own.any()]
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         if self.n_features is None:
             return Composite.admit(self, points, name)
         points = Marked.admit(self, points, name)
@@ -188,21 +189,21 @@ class DirectSum(_Listed, Marked, Composite):
     def _rule(self):
         return f"blocks must be from 0 to {len(self._kernels) - 1}, or -1 for data"
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         rows = tile.mapped(self._rows)
         found = zip(self._kernels, self._shares(tile.X), self._shares(tile.Z), strict=True)
         return _sum(kernel.evaluate(rows) * X[:, None] * Z for kernel, X, Z in found)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         rows = self._rows(points)
         found = zip(self._kernels, self._shares(points), strict=True)
         return _sum(kernel.diagonal(rows) * own for kernel, own in found)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # of data only, see ``tags``
         return _sum(kernel.gradient(tile, W) for kernel in self._kernels)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return _sum(kernel.diagonal_gradient(points, w) for kernel in self._kernels)
 
     def _members(self, marks):
@@ -273,7 +274,7 @@ class VariableWidthGaussian(Marked):
     gamma: float
     n_features: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
         check_integer("n_features", self.n_features)
 
@@ -295,12 +296,12 @@ class VariableWidthGaussian(Marked):
         return f"widths must be above {least:.6g}, the width of the kernel over sqrt(2); give a larger one"
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         A, B = (self._relative(self._marks(points)) for points in (tile.X, tile.Z))
         return self._values(tile.xp, A[:, None], B[None, :], tile.mapped(self._rows).sqdist)
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         A = self._relative(self._marks(points))
         return self._values(points.xp, A, A, 0.0)
 

@@ -1,7 +1,11 @@
 """Dot-product kernels, functions of s = <x, z>: Linear, Polynomial, Sigmoid and their base class."""
 
-from mercer._common import check_integer, check_number
+from typing import Any
+
+from mercer._common import Array, check_integer, check_number
+from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile
+from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import MOST_DEGREE, Profiled, kernel_class, storable_kernel
 
@@ -27,20 +31,20 @@ class Dot(Profiled):
 
     scalar = "dot"
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.dot(self)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         check_range(self, points)
         return evaluate_profile(self, points.sqnorms())
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # d/dx k = k'(s) z
         Z = tile.Z.container
         Q = W * tile.dot(self, order=1)
         return Q @ Z
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         slope = evaluate_profile(self, points.sqnorms(), order=1)
         X = points.container.toarray() if points.sparse else points.container
         return 2 * (w * slope)[:, None] * X
@@ -60,7 +64,7 @@ class Linear(Dot):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp, s, order=0):
+    def profile(xp: Any, s: Array, order: int = 0) -> Array:
         """Return s, 1, 0, 0, ..."""
         if order == 0:
             return s
@@ -92,7 +96,7 @@ class Polynomial(Dot):
     coef0: float = 1.0
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("degree", self.degree, most=MOST_DEGREE)
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
@@ -103,7 +107,9 @@ class Polynomial(Dot):
         return True if self.coef0 >= 0 else None
 
     @staticmethod
-    def profile(xp, s, degree, gamma, coef0, order=0):
+    def profile(
+        xp: Any, s: Array, degree: int, gamma: float | str, coef0: float, order: int = 0
+    ) -> Array:
         """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
         left = degree - xp.const(s, order)
         # for orders above the degree the falling factorial is 0; the power must be finite
@@ -138,12 +144,12 @@ class Sigmoid(Dot):
     coef0: float = 0.0
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 
     @staticmethod
-    def profile(xp, s, gamma, coef0, order=0):
+    def profile(xp: Any, s: Array, gamma: float | str, coef0: float, order: int = 0) -> Array:
         """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in the tanh."""
         one = xp.const(s, 1.0)
         t = xp.tanh(gamma * s + coef0)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import shown
+from mercer._common import Array, shown
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, plain
 from mercer._compute.points import (
@@ -28,13 +28,13 @@ class Featured(Kernel):
     """Base class of kernels <f(x), f(z)>; subclasses state ``_features``, and ``_pull_back`` for gradients."""
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = self._features(tile.X)
         values = X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
         return values.toarray() if sp.issparse(values) else values
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         features = self._features(points)
         squares = features * features
         return (
@@ -43,10 +43,10 @@ class Featured(Kernel):
             else namespace_of(squares).sum(squares, axis=1)
         )
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(W @ self._features(tile.Z), tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return self._pull_back(2 * w[:, None] * self._features(points), points)
 
     def _features(self, points):
@@ -84,20 +84,20 @@ class FeatureMap(Featured):
     jacobian: Any = None
     explicit = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("phi", "jacobian"):
             value = getattr(self, name)
             if not (callable(value) or (name == "jacobian" and value is None)):
                 raise TypeError(f"{name} must be a function of points, got {shown(value)}.")
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite, on rows or objects."""
         return Tags(
             True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None
         )
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = self._features(Z)
         # sums over points in float64
         wide = F.astype(np.float64) if sp.issparse(F) else Z.xp.astype(F, Z.xp.float64, copy=False)
@@ -170,7 +170,7 @@ class EmpiricalMap(Featured, Composite):
     F: np.ndarray
     free: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         points = self.kernel.admit(self.points, "points")
         F = np.asarray(as_dense_rows(self.F, "F"))

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import shown
+from mercer._common import Array, shown
 from mercer._compute.devices import in_main_memory, moved, place_of
 from mercer._compute.objects import plain
 from mercer._compute.threads import threaded_blas
+from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, kernel_class
 
 _BLOCKS = (
@@ -43,11 +44,11 @@ class FunctionKernel(Kernel):
 
     function: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {shown(self.function)}.")
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = _copied(tile.X.container)
         Z = _copied(tile.Z.container)
         expected = (len(tile.X), len(tile.Z))

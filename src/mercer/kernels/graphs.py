@@ -331,7 +331,7 @@ class WeisfeilerLehman(_Graphs, Counting):
 
     iterations: int = 5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("iterations", self.iterations, least=0)
 
     def _compute_features(self, points):
@@ -578,7 +578,7 @@ class Graphlets(_Graphs, Counting):
 
     size: int = 3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("size", self.size, least=3)
         if self.size > 4:
             raise ValueError(
@@ -632,7 +632,7 @@ class RandomWalk(_Graphs, Paired):
 
     decay: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("decay", self.decay)
 
     def _checked(self, point, name):

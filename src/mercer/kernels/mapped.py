@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import Points, as_columns, count_points, owned
 from mercer._compute.readable import refuse_unreadable
+from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, brief, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, Tags, brief, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -23,23 +24,23 @@ class Behind(Kernel):
     # name of the images in errors
     _images = "images of points"
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         return self._inner.multiply(self._image_points(X), self._image_points(Z), V)
 
     def _image(self, points):
         """Return the images of a container of points, which the inner kernel takes."""
         raise NotImplementedError
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._inner.evaluate(tile.mapped(self._image_points))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._inner.diagonal(self._image_points(points))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(self._inner.gradient(tile.mapped(self._image_points), W), tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return self._pull_back(self._inner.diagonal_gradient(self._image_points(points), w), points)
 
     def _pull_back(self, G, points):
@@ -106,7 +107,7 @@ class Mapped(Image):
     A: Any
     jacobian: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
             raise TypeError(
@@ -136,7 +137,7 @@ class Mapped(Image):
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
         tags = replace(super().tags, sparse=False, nonnegative=False)
         if not callable(self.A):
@@ -152,7 +153,7 @@ class Mapped(Image):
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         if callable(self.A):
             return points
@@ -170,7 +171,7 @@ class Mapped(Image):
         self.kernel.admit(map_rows(self.A, points), f"A-mapped {name}")
         return points
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         try:
             return super().evaluate(tile)
         except ValueError as error:

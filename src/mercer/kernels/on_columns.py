@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, shown
+from mercer._common import ArrayLike, PointsLike, shown
 from mercer._compute.objects import Objects, Table, as_table
 from mercer._compute.points import Points
 from mercer._compute.readable import refuse_unreadable
@@ -38,7 +38,7 @@ class OnColumns(Image):
 
     columns: tuple[Any, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not self.columns:
             raise TypeError(
@@ -49,7 +49,7 @@ class OnColumns(Image):
                 f"kernel must take rows or objects, which {shown(self.kernel)} does not."
             )
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         table = as_table(points, name)
         key = self, "admitted"
         if key not in table.memo:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, finite, storable_kernel
+from mercer.kernels.base import Kernel, Tags, finite, storable_kernel
 from mercer.kernels.forms import evaluate_form, form_of
 
 
@@ -54,7 +54,7 @@ class OnFeatures(Composite):
     kernel: Kernel
     inner: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if form_of(self.kernel) not in ("radial", "dot"):
             raise ValueError(
@@ -63,7 +63,7 @@ class OnFeatures(Composite):
             )
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
         both = super().tags
         inner = self.inner.tags
@@ -71,7 +71,7 @@ class OnFeatures(Composite):
             both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative
         )
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.inner.admit(points, name)
 
     def _resolved(self, X, sample_weight):
@@ -80,15 +80,15 @@ class OnFeatures(Composite):
         return {"kernel": self.kernel.resolve(vectors, sample_weight), "inner": inner}
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         s = self.inner.evaluate(tile) if self._dot else _sqdist(self.inner, tile)
         return evaluate_form(self.kernel, s)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         own = _squared_norms(self.inner, points)
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
         if self._dot:
             slope = evaluate_form(self.kernel, self.inner.evaluate(tile), order=1)
@@ -100,7 +100,7 @@ class OnFeatures(Composite):
         own = self.inner.diagonal_gradient(tile.X, xp.sum(Q, axis=1))
         return own - 2 * self.inner.gradient(tile, Q)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         own = _squared_norms(self.inner, points)
         slope = evaluate_form(self.kernel, own, order=1) if self._dot else 0 * own
         return self.inner.diagonal_gradient(points, w * slope)

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_positive, shown
+from mercer._common import Array, PointsLike, check_positive, shown
 from mercer._compute.namespace import namespace_of
-from mercer._compute.points import as_vector, owned
+from mercer._compute.points import Points, as_vector, owned
 from mercer.kernels.base import brief, storable_kernel
 from mercer.kernels.mapped import Behind, like
 from mercer.kernels.radial import Gaussian
@@ -47,7 +47,7 @@ class Periodic(Behind):
     period: Any = 1.0
     length: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("length", self.length)
         if not 0 < 0.5 / self.length / self.length < math.inf:
             raise ValueError(
@@ -71,7 +71,7 @@ class Periodic(Behind):
     def _inner(self):
         return Gaussian(0.5 / self.length / self.length)
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = super().admit(points, name)
         if np.ndim(self.period) and len(self.period) != points.shape[1]:
             raise ValueError(
@@ -79,7 +79,7 @@ class Periodic(Behind):
             )
         return points
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
     def _image(self, points):

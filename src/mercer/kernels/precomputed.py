@@ -1,12 +1,15 @@
 """Precomputed, a kernel given by its matrix; its points are row indices."""
 
+from typing import Any
+
 import numpy as np
 
-from mercer._common import Array, warn
+from mercer._common import Array, PointsLike, warn
 from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import place_of
 from mercer._compute.memory import cut
-from mercer._compute.points import as_dense_rows
+from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, brief, require_resolved, storable_kernel
 
 
@@ -46,14 +49,14 @@ class Precomputed(Kernel):
             "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
         )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _symmetric(self.matrix))
 
     def _resolved(self, X, sample_weight):
         return {"matrix": X}
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         require_resolved(self)
         _require_numpy(points, name)
         n = len(self.matrix)
@@ -74,10 +77,10 @@ class Precomputed(Kernel):
             )
         return points
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         return ("matrix", None) if self.matrix is None else None
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         if len(tile.Z.container.shape) == 2:
             raise ValueError(
                 "Z must be training indices; Precomputed has no kernel values between two new points. Of the points of "
@@ -87,7 +90,7 @@ class Precomputed(Kernel):
         # whole rows first: they are contiguous
         return tile.xp.take(X if len(X.shape) == 2 else self.matrix[X], tile.Z.container, axis=1)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         X = points.container
         known = self.matrix.diagonal()
         if len(X.shape) == 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, check_integer
+from mercer._common import Array, PointsLike, check_integer
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
@@ -62,7 +62,7 @@ class Anova(Composite):
     kernel: Kernel
     degree: int = 2
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("degree", self.degree)
         require_rows(self)
@@ -72,7 +72,7 @@ class Anova(Composite):
         weights = None if sample_weight is None else np.repeat(sample_weight, X.shape[1])
         return {"kernel": self.kernel.resolve(_one_column(X), weights)}
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
         d = points.shape[1]
         if d < self.degree:
@@ -82,21 +82,21 @@ class Anova(Composite):
         self.kernel.admit(_one_column(points), name)
         return points
 
-    def multiplications(self, d):
+    def multiplications(self, d: int) -> int:
         return d * (self.kernel.multiplications(1) + self.degree)
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return _last(_sums(map(self.kernel.evaluate, _tiles(tile)), self.degree))
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return _last(_sums(map(self.kernel.diagonal, _columns(points)), self.degree))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pulled_back(self.kernel.evaluate, self.kernel.gradient, _tiles(tile), W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         kernel = self.kernel
         return self._pulled_back(kernel.diagonal, kernel.diagonal_gradient, _columns(points), w)
 
@@ -187,18 +187,18 @@ class BSpline(Kernel):
 
     order: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         # the work grows with its square, and splines of high orders resemble Gaussians
         check_integer("order", self.order, least=0, most=100)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return functools.reduce(mul, self._splines(tile.xp, _differences(tile)))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         zeros = points.full((len(points),), 0.0)
         return functools.reduce(mul, self._splines(points.xp, [zeros]) * points.container.shape[1])
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         xp = tile.xp
         differences = _differences(tile)
         values = self._splines(xp, differences)
@@ -210,7 +210,7 @@ class BSpline(Kernel):
             columns.append(xp.sum(others, axis=1))
         return xp.stack(columns, axis=1)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
     def _splines(self, xp: Any, differences: list[Any]) -> list[Any]:

@@ -1,7 +1,11 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from mercer._common import TINY, check_number, check_positive, shown
+from typing import Any
+
+from mercer._common import TINY, Array, check_number, check_positive, shown
+from mercer._compute.points import Points
 from mercer._compute.profile import at_zero
+from mercer._compute.tile import Tile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Profiled, kernel_class, storable_kernel
 
@@ -36,13 +40,13 @@ class Radial(Profiled):
 
     scalar = "radial"
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.radial(self)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return points.full((len(points),), at_zero(self))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0
         xp = tile.xp
         slope = tile.radial(self, order=1)
@@ -52,7 +56,7 @@ class Radial(Profiled):
             X = X.toarray()
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
 
@@ -63,7 +67,7 @@ class InverseSquaredWidth(Kernel):
     gamma: float | str = "scale"
     rules = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
 
 
@@ -89,7 +93,7 @@ class Gaussian(InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp, s, gamma, order=0):
+    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
         """Return (-gamma)^order exp(-gamma s)."""
         value = xp.exp(-gamma * s)
         for _ in range(order):
@@ -106,7 +110,7 @@ class _Length(Radial):
     length: float | str = 1.0
     rules = {"length": bandwidth.length}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check("length", self.length)
         least = TINY**0.5
         if not isinstance(self.length, str) and float(self.length) < least:
@@ -137,7 +141,7 @@ class Matern(_Length):
 
     nu: float = 1.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
@@ -147,7 +151,7 @@ class Matern(_Length):
             )
 
     @staticmethod
-    def profile(xp, s, length, nu, order=0):
+    def profile(xp: Any, s: Array, length: float, nu: float, order: int = 0) -> Array:
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         one = xp.const(s, 1.0)
         two = xp.const(s, 2.0)
@@ -214,7 +218,7 @@ class RationalQuadratic(_Length):
 
     alpha: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("alpha", self.alpha)
         if self.alpha < LEAST_EXPONENT:
@@ -223,7 +227,7 @@ class RationalQuadratic(_Length):
             )
 
     @staticmethod
-    def profile(xp, s, length, alpha, order=0):
+    def profile(xp: Any, s: Array, length: float, alpha: float, order: int = 0) -> Array:
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one = xp.const(s, 1.0)
         half = xp.const(s, 0.5)
@@ -264,7 +268,7 @@ class Cauchy(InverseSquaredWidth, Radial):
     positive_semidefinite = True
 
     @staticmethod
-    def profile(xp, s, gamma, order=0):
+    def profile(xp: Any, s: Array, gamma: float | str, order: int = 0) -> Array:
         """Return order! (-gamma)^order (1 + gamma s)^-(order + 1)."""
         one = xp.const(s, 1.0)
         inverse = one / (one + gamma * s)

@@ -4,12 +4,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from mercer._common import shown
+from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
-from mercer._compute.points import as_columns
+from mercer._compute.points import Points, as_columns
 from mercer._compute.storable import storable_as
+from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, Tags, finite, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -26,13 +27,13 @@ class Factored(Composite):
         """Return the gradients (n, d) of sum_i w_i c(x_i) in x_i."""
         raise NotImplementedError
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         X = self._factors(tile.X)
         Z = self._factors(tile.Z)
         w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
         return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + self._pull_back(w, tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         c = self._factors(points)
         of_factors = self._pull_back(2 * w * c * self.kernel.diagonal(points), points)
         return self.kernel.diagonal_gradient(points, w * c**2) + of_factors
@@ -59,7 +60,7 @@ class Rescaled(Factored):
 
     c: Any
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.c, Kernel):
             raise TypeError(
@@ -70,7 +71,7 @@ class Rescaled(Factored):
             raise TypeError(f"c must be a function of points, got {shown(self.c)}.")
 
     @cached_property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags
         return replace(
@@ -94,13 +95,13 @@ class Rescaled(Factored):
         return w[:, None] * slope
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = self._factors(tile.X)
         Z = self._factors(tile.Z)
         return (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile)
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._factors(points) ** 2 * self.kernel.diagonal(points)
 
 
@@ -141,7 +142,7 @@ class Normalized(Factored):
            [0., 0.]])
     """
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X_norms = self._factors(X)[:, None]
         Z_norms = self._factors(Z)[:, None]
         return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
@@ -161,7 +162,7 @@ class Normalized(Factored):
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = self._factors(tile.X)
         Z = self._factors(tile.Z)
         # in this order, which is that of (z, x) too, no product overflows
@@ -171,7 +172,7 @@ class Normalized(Factored):
         # exactly 1 on the diagonal, without rounding
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         inverse = self._factors(points)
         return points.xp.where(inverse > 0, points.xp.ones_like(inverse), inverse)
 
@@ -180,5 +181,5 @@ class Normalized(Factored):
         h = self._factors(points)
         return self.kernel.diagonal_gradient(points, -w * h * h * h / 2)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()

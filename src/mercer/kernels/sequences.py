@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
-from mercer._compute.points import as_rows
+from mercer._compute.points import Points, as_rows
 from mercer._compute.storable import storable
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.base import Kernel, storable_kernel
@@ -61,7 +61,7 @@ class GlobalAlignment(Paired):
     band: int | None = None
     normalized: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.width, str) and self.width != "median":
             raise ValueError(f'width = {shown(self.width)} must be "median" or a positive number.')
         if self.width != "median":
@@ -117,7 +117,7 @@ class GlobalAlignment(Paired):
             return tile.fill_diagonal(np.exp(logs), 1.0)
         return self._raised(logs)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return np.ones(len(points)) if self.normalized else self._raised(self._log_diagonal(points))
 
     def _log_diagonal(self, points):

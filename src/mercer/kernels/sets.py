@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.objects import holds_rows
@@ -79,7 +79,7 @@ class _Ratio(Structured):
         "nonnegative": True,
     }
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         if not holds_rows(points):
             return super().admit(points, name)
         rows = as_rows(points, name)
@@ -124,7 +124,7 @@ class _Ratio(Structured):
         work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
         return fill_pairs(tile, work, partial(_fill_minima, *arrays))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return np.ones(len(points), points.dtype)
 
 

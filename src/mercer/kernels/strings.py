@@ -12,6 +12,8 @@ import numpy as np
 
 from mercer._common import Array, check_integer, check_number, shown
 from mercer._compute.compile import compiled
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
 from mercer.kernels.base import finite, kernel_class, storable_kernel
 from mercer.kernels.structured import (
     Coded,
@@ -63,7 +65,7 @@ class _Substrings(_Strings, Counting):
 
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
 
     def _compute_features(self, points):
@@ -168,7 +170,7 @@ class Mismatch(_Strings, Counting):
     mismatches: int
     alphabet: str | bytes | tuple[Any, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
         check_integer("mismatches", self.mismatches, least=0)
         if self.mismatches >= self.length:
@@ -185,7 +187,7 @@ class Mismatch(_Strings, Counting):
                 f"alphabet = {shown(self.alphabet)} must have at least one letter, and each letter once."
             )
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         return ("alphabet", None) if self.alphabet is None else None
 
     def _resolved(self, X, sample_weight):
@@ -268,7 +270,7 @@ class Words(_Strings, Counting):
     stop_words: str | tuple[Any, ...] | None = None
     binary: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.analyzer not in ("word", "char", "char_wb"):
             raise ValueError(
                 f"analyzer = {shown(self.analyzer)} must be 'word', 'char' or 'char_wb'."
@@ -353,14 +355,14 @@ class Subsequence(_Compared):
     length: int
     decay: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
         check_number("decay", self.decay)
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay = {shown(self.decay)} must be above 0 and at most 1.")
 
     @finite
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return super().evaluate(tile)
 
     def _values(self, tile, X, Z):
@@ -374,7 +376,7 @@ class Subsequence(_Compared):
         return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
 
     @finite
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         if not self._few_words(self._features(points)):
             return super().diagonal(points)
         weights = self._weights(points)
@@ -430,7 +432,7 @@ class WeightedDegree(_Compared):
 
     degree: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("degree", self.degree)
 
     def _checked(self, point, name):

@@ -11,11 +11,12 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, shown
+from mercer._common import Array, PointsLike, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.memory import blocks, cut
 from mercer._compute.objects import Objects, as_objects
+from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, kernel_class, require_rows
@@ -38,7 +39,7 @@ class Structured(Kernel):
     positive_semidefinite = True
     _tagged = {"points": "objects"}
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
@@ -70,11 +71,11 @@ class Structured(Kernel):
         if left_kind != right_kind:
             raise ValueError(f"{left} is {left_kind}, but {right} is {right_kind}; {self._remedy}.")
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         # strings among the parameters are values, not rules
         return None
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._values(tile, *self._both(tile.X, tile.Z))
 
     def _both(self, X, Z):
@@ -107,7 +108,7 @@ class OverVectors(Structured):
 
     kernel: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise TypeError(
                 f"kernel of {type(self).__name__} must be a Kernel, got {shown(self.kernel)}."
@@ -144,10 +145,10 @@ class Counting(Structured):
     def _values(self, tile, X, Z):
         return inner_products(X, Z)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._features(points).matrix.power(2).sum(axis=1)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X, Z = self._both(X, Z)
         rows = X.in_columns_of(Z)
         # in blocks of columns, since features may be many more than points
@@ -162,7 +163,7 @@ class Paired(Structured):
     def _values(self, tile, X, Z):
         return fill_pairs(tile, self._work(X, Z), self._filler(X, Z))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         X = self._features(points)
         return fill_diagonal(len(points), self._filler(X, X))
 
