@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize.elementwise import find_root
 
 from mercer._common import (
     EPS,
@@ -241,8 +240,9 @@ def _place(neighbours, squares):
 # --- from a kernel value to the squared distance or inner product of its points --------------------------------------
 
 
-# Most doublings of an interval.
+# Most doublings of an interval, and most steps of bisection in it.
 _DOUBLINGS = 100
+_STEPS = 200
 
 
 def require_invertible(method: object, kernel: Kernel) -> None:
@@ -266,7 +266,7 @@ def require_invertible(method: object, kernel: Kernel) -> None:
 
 
 def invert(kernel: Kernel, values: Array, scale: float) -> tuple[Array, Array]:
-    """Return s with profile(s) = value, and whether the profile attains the value, by a bracketed root.
+    """Return s with profile(s) = value, and whether the profile attains the value, by bracketed Newton steps.
 
     ``scale`` is the size of s to try first; inner products may be negative. Where the profile does not attain the
     value, s is the nearest end of its range.
@@ -295,9 +295,8 @@ def invert(kernel: Kernel, values: Array, scale: float) -> tuple[Array, Array]:
         low = np.zeros(values.shape)
         # a value that exceeds the one at 0 by rounding only is the value at 0
         below = gap(low) <= 1e-13 * np.abs(values)
-    s = find_root(lambda s, value: evaluate_form(kernel, s) - value, (low, high), args=(values,)).x
-    # NaN where the profile is beyond the value at both ends
-    return np.where(above, np.fmax(s, low), high), above & below
+    s = _root(kernel, gap, sign, low, high)
+    return np.where(below, np.where(above, s, high), low), above & below
 
 
 def _bracket(gap, s, direction):
@@ -309,3 +308,22 @@ def _bracket(gap, s, direction):
         s = np.where(outside, 2 * s, s)
         outside = direction * gap(s) <= 0
     return s, ~outside
+
+
+def _root(kernel, gap, sign, low, high):
+    s = 0.5 * (low + high)
+    for step in range(_STEPS):
+        value = gap(s)
+        low = np.where(value < 0, s, low)
+        high = np.where(value > 0, s, high)
+        with np.errstate(all="ignore"):
+            newton = s - value / (sign * evaluate_form(kernel, s, order=1))
+        inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
+        # every third step bisects: Newton steps alone may converge slowly towards one end
+        following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))
+        following = np.where(value == 0, s, following)
+        done = np.abs(following - s) <= 2 * EPS * np.abs(s)
+        s = following
+        if done.all():
+            break
+    return s
