@@ -364,3 +364,21 @@ def test_sparse_and_dense_products_of_features_are_equal():
 def test_modules_of_kernels_on_objects_are_imported_by_their_public_names():
     for name in ("strings", "sets", "graphs", "sequences"):
         assert importlib.import_module(f"mercer.{name}") is getattr(mc, name)
+
+
+def test_neighbours_of_substrings_that_many_strings_share_are_kept_once():
+    rng = np.random.default_rng(0)
+    word = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 300)
+    strings = []
+    for place in rng.integers(300, size=200):
+        changed = word.copy()
+        changed[place] = "A"
+        strings.append("".join(changed))
+    kernel = Mismatch(5, 1).resolve(strings)
+    kernel(strings[:2])
+    tracemalloc.start()
+    kernel(strings)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # those of each string, 300 * 200 * 96 pairs of numbers, would take ten times as much
+    assert peak < 4e7

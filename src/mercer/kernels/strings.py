@@ -4,9 +4,10 @@ A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of h
 are a list of strings of one of these kinds. An empty string has no substrings, and its kernel values are 0.
 """
 
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,9 +21,14 @@ from mercer.kernels.structured import (
     Counting,
     Features,
     Paired,
+    Structured,
     as_members,
     count_features,
+    mirrored,
+    multiply_columns,
+    multiply_features,
     run_rows,
+    squared_norms,
 )
 
 # Largest number of words whose weights are computed for each string.
@@ -132,7 +138,7 @@ class BlendedSpectrum(_Substrings):
 
 
 @storable_kernel
-class Mismatch(_Strings, Counting):
+class Mismatch(_Strings, Structured):
     """Mismatch kernel, sum over all words u of ``length`` letters of count_u(x) count_u(z), with mismatches.
 
     count_u(x) is the number of substrings of x that differ from u in at most ``mismatches`` letters.
@@ -150,7 +156,7 @@ class Mismatch(_Strings, Counting):
     Notes
     -----
     A substring has sum_j binom(length, j) (a - 1)^j neighbours for an alphabet of a letters; time and memory grow with
-    the number of distinct substrings of each string times this number.
+    the number of distinct substrings times this number.
 
     References
     ----------
@@ -165,6 +171,8 @@ class Mismatch(_Strings, Counting):
            [2., 3., 2.],
            [2., 2., 3.]])
     """
+
+    explicit = True
 
     length: int
     mismatches: int
@@ -207,11 +215,24 @@ class Mismatch(_Strings, Counting):
 
     def _compute_features(self, points):
         words = count_features(_substrings(point, self.length) for point in points)
-        near = count_features(self._neighbours(word) for word in words.vocabulary)
-        # the neighbours of each string, by way of the distinct words of all strings
-        matrix = (words.matrix @ near.matrix).tocsr()
-        matrix.sort_indices()
-        return Features(matrix, near.vocabulary)
+        return _NearWords(
+            words, count_features(self._neighbours(word) for word in words.vocabulary)
+        )
+
+    def _values(self, tile, X, Z):
+        # entry (i, j) of the product: the number of neighbours that word i of X and word j of Z have in common
+        rows = (X.words.matrix @ (X.near.in_columns_of(Z.near) @ Z.near.transposed)).tocsr()
+        values = multiply_features(rows, Z.words)
+        return mirrored(values) if tile.X is tile.Z else values
+
+    def diagonal(self, points: Points) -> Array:
+        features = self._features(points)
+        return squared_norms(features.words.matrix @ features.near.matrix)
+
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
+        X, Z = self._both(X, Z)
+        left = [X.words.matrix, X.near.in_columns_of(Z.near)]
+        return multiply_columns([*left, Z.near.matrix.T, Z.words.matrix.T], V)
 
     def _neighbours(self, word):
         """Return all words of the alphabet that differ from a word in at most ``mismatches`` letters."""
@@ -234,6 +255,18 @@ def _in_order(tokens):
     except TypeError:
         # tokens of one type that cannot be compared, such as complex numbers and tuples of several types
         return sorted(tokens, key=lambda token: (type(token).__name__, repr(token)))
+
+
+@dataclass(frozen=True)
+class _NearWords:
+    """Substrings of a block of strings, and the neighbours of each substring."""
+
+    words: Features
+    near: Features
+
+    def take_rows(self, rows: Array | slice) -> Self:
+        """Return the substrings of some of the strings."""
+        return replace(self, words=self.words.take_rows(rows))
 
 
 @storable_kernel

@@ -1,5 +1,6 @@
 """Structured, the base class of kernels on strings, sets, graphs and sequences; features and loops over pairs."""
 
+import functools
 import itertools
 import operator
 from collections import defaultdict
@@ -146,14 +147,11 @@ class Counting(Structured):
         return inner_products(X, Z)
 
     def diagonal(self, points: Points) -> Array:
-        return self._features(points).matrix.power(2).sum(axis=1)
+        return squared_norms(self._features(points).matrix)
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X, Z = self._both(X, Z)
-        rows = X.in_columns_of(Z)
-        # in blocks of columns, since features may be many more than points
-        parts = blocks(max(1, V.shape[1]), rows.shape[1])
-        return np.concatenate([rows @ (Z.matrix.T @ V[:, part]) for part in parts], axis=1)
+        return multiply_columns([X.in_columns_of(Z), Z.matrix.T], V)
 
 
 @kernel_class
@@ -335,15 +333,19 @@ def add_up(weights: Array, coded: Coded) -> Features:
 
 def inner_products(X: Features, Z: Features) -> Array:
     """Return the inner products (n, m) of two blocks of features, exactly symmetric for one block."""
-    rows = X.in_columns_of(Z)
+    return multiply_features(X.in_columns_of(Z), Z)
+
+
+def multiply_features(rows: sp.csr_array, Z: Features) -> Array:
+    """Return rows Z' (n, m) for a CSR matrix of rows in the columns of the features Z; exactly symmetric for Z."""
     whole = rows is Z.matrix
     if (
         _share(rows) * _share(Z.matrix) >= _DENSE_SHARE
-        and max(len(X), len(Z)) * rows.shape[1] <= _DENSE_ENTRIES
+        and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES
     ):
         dense = Z.matrix.toarray()
         return (dense if whole else rows.toarray()) @ dense.T
-    out = np.zeros((len(X), len(Z)))
+    out = np.zeros((rows.shape[0], len(Z)))
     other = Z.transposed
     steps = np.concatenate([[0], np.cumsum(np.diff(other.indptr)[rows.indices])])[rows.indptr[1:]]
     arrays = (*csr_arrays(rows), *csr_arrays(other))
@@ -358,10 +360,24 @@ def run_rows(steps: Array, compute: Callable[[int, int], Any]) -> None:
     run_tasks(lambda i: compute(ends[i], ends[i + 1]), len(ends) - 1)
 
 
+def multiply_columns(matrices: list[Any], V: Array) -> Array:
+    """Return the product of sparse matrices and a block V (m, p), with intermediates of a block."""
+    parts = blocks(max(1, V.shape[1]), max(matrix.shape[0] for matrix in matrices))
+    return np.concatenate(
+        [functools.reduce(lambda B, A: A @ B, reversed(matrices), V[:, part]) for part in parts],
+        axis=1,
+    )
+
+
 def mirrored(values: Array) -> Array:
     """Return values (n, n) with the lower triangle copied to the upper one, in place."""
     mirror(values, 0, len(values))
     return values
+
+
+def squared_norms(matrix: sp.csr_array) -> Array:
+    """Return the squared norms of the rows of a sparse matrix."""
+    return matrix.power(2).sum(axis=1)
 
 
 def _share(matrix):
