@@ -41,8 +41,10 @@ CLOSE_PAIRS = 1 / 64
 DENSE_ORDER = 2_000
 # Order of a stored matrix from which on ARPACK, with the proof that it missed no eigenvalue, is faster than LAPACK.
 ARPACK_ORDER = 256
-# Ratio of the order to the number of eigenpairs from which on it is, and Lanczos from half of `DENSE_ORDER` on.
-FEW_PAIRS = 50
+# Ratio of the order to the number of eigenpairs from which on it is.
+ARPACK_PAIRS = 50
+# Ratio of the order to the number of eigenpairs from which on Lanczos is faster from half of `DENSE_ORDER` on.
+FEW_PAIRS = 64
 # The same ratio from that order on.
 MANY_PAIRS = 20
 # Columns of a product of Lanczos at least: kernel values dominate its cost, so 16 columns cost little more than one.

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, Array, as_float64, check_integer, notify, warn
-from mercer._compute.costs import ARPACK_ORDER, DEVICE_ORDER, FEW_PAIRS
+from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.devices import is_elsewhere, moved, there
 from mercer._compute.namespace import namespace_of
@@ -123,7 +123,7 @@ def dense(K: Array, k: int) -> Eigenpairs:
     else:
         # half a second and more for large matrices
         with threaded_blas(2 * n**3):
-            few = (_arpack,) if n >= ARPACK_ORDER and FEW_PAIRS * k <= n else ()
+            few = (_arpack,) if n >= ARPACK_ORDER and ARPACK_PAIRS * k <= n else ()
             solvers = *few, _lapack_subset, _lapack_qr
             pairs = run_interruptible(_best, wide, k, norm, K.dtype, solvers, operations=9 * n**3)
     notify("eigenvectors", order=n)
