@@ -264,6 +264,18 @@ def test_denoising_brings_points_nearer_to_the_circle():
     assert distance.max() < 0.25 * np.abs(np.linalg.norm(noisy, axis=1) - 1).max()
 
 
+def test_rows_with_marks_are_denoised_to_rows_of_data(points):
+    kernel = mc.kernels.DirectSum(mc.Gaussian(0.2), mc.Linear(), n_features=points.shape[1])
+    rows = np.column_stack([points, np.arange(len(points)) % 3 - 1.0])
+    model = mc.KernelPCA(2, kernel=kernel).fit(rows)
+    psi = model.coordinates_.vectors(model.transform(rows[:5]))
+    nearest, starts = (
+        mc.sqdist(psi, mc.features(kernel, each), paired=True)
+        for each in (model.denoise(rows[:5]), points[:5])
+    )
+    assert (nearest < starts).all()
+
+
 def test_denoising_in_blocks_equals_denoising_at_once(points, limits):
     kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points)
     whole = kpca.denoise(points[:10])

@@ -23,6 +23,7 @@ from mercer.estimators._model import (
     storable_estimator,
 )
 from mercer.expansion import Expansion, values_at, with_intercept
+from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
@@ -379,7 +380,8 @@ class KernelPCA(CoordinateTransformer):
         """
         X = self._new_points(X)
         method = self.preimage if method is None else method
-        return self.coordinates_.preimages(self._scores(X, n_components), method, start=X)
+        start = without_marks(self.kernel_, X)
+        return self.coordinates_.preimages(self._scores(X, n_components), method, start=start)
 
     @of_points
     def score_samples(self, X: PointsLike) -> Array:
