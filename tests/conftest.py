@@ -25,7 +25,7 @@ from mercer import datasets
 # Numbers of single modules beyond which work is done in parts, in other ways, or not at all: by the name that `limits`
 # gives them, the module, and its names. No other place of the tests knows them.
 LIMITS = {
-    "disk_rows": ("mercer.distributed.blocks", ("_ROWS", "BLOCK")),
+    "disk_rows": ("mercer.distributed.blocks", ("ROWS", "BLOCK")),
     "landmark_values": ("mercer.solvers.landmark_ridge", ("BLOCK",)),
     "landmark_points": ("mercer.solvers.landmark_ridge", ("_POINTS",)),
     "landmark_steps": ("mercer.solvers.landmark_ridge", ("_STEPS",)),

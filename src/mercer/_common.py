@@ -60,6 +60,8 @@ class ArrayLike(Protocol):
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
 
+# Halvings of an interval, or steps of a search in it, after which its ends differ by rounding.
+HALVINGS = int(np.finfo(np.float64).nmant)
 # Share of the largest of some values below which they, and their differences, are rounding.
 ROUNDING = 1e-14
 # Rows of numbers, or a list of objects for kernels on objects.

@@ -9,7 +9,6 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, as_float64, che
 from mercer._compute.memory import blocks, require_memory
 from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import (
-    AT_BOUND,
     Model,
     models,
     own_targets,
@@ -26,6 +25,7 @@ from mercer.linalg import lapack
 from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
 from mercer.solvers.svm.pairs import decided
+from mercer.solvers.svm.verify import AT_BOUND
 
 
 def xi_alpha(model: Model) -> Bound:

@@ -29,9 +29,8 @@ from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import LARGEST_ERROR, in_float64
 from mercer.solvers.svm.pairs import class_signs
+from mercer.solvers.svm.verify import AT_BOUND
 
-# Relative difference below which a coefficient is at its upper bound, and bounds are equal.
-AT_BOUND = 1e-6
 # Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5
 # Relative difference from which on all coefficients of NuSVC are below their bounds.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, notify, shown
-from mercer._compute.costs import BLOCK
+from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
 from mercer._compute.readable import is_dask, refuse_unreadable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mercer.distributed.dask_arrays import DaskBlocks, DaskMatrix
 
 T = TypeVar("T")
-# Least number of rows in a block.
-_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class DiskBlocks:
     def _parts(self):
         """Return the slices of rows of each block, of whole chunks where the rows are stored in chunks."""
         n, d = self.shape
-        size = max(_ROWS, BLOCK // max(1, d))
+        size = max(ROWS, BLOCK // max(1, d))
         chunk = (getattr(self.rows, "chunks", None) or (1,))[0]
         size = -(-size // chunk) * chunk
         return cut(n, size)

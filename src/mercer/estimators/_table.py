@@ -27,8 +27,6 @@ from mercer.solvers import ridge
 # Most rows that all span a model if ``n_landmarks`` is None, and landmarks of more.
 _WHOLE = 8000
 _LANDMARKS = 3000
-# Rows whose gradients tell importances.
-_GRADIENTS = 500
 
 
 class Known(NamedTuple):
@@ -80,7 +78,7 @@ class TableModel(Model, BaseEstimator):
         up.
         """
         check_is_fitted(self)
-        rows = summands(self.expansion_)[0].points[:_GRADIENTS]
+        rows = summands(self.expansion_)[0].points[: members.COMPARED]
         slopes = np.mean(np.abs(self.expansion_.gradient(rows)), axis=(0, 1)) * rows.std(axis=0)
         sources = [column.source for column in self.columns_]
         is_number = np.array([column.kind == "number" for column in self.columns_])

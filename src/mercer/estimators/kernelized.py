@@ -24,11 +24,11 @@ from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of
+from mercer.linalg.operators import ROUNDINGS
 from mercer.solvers._certify import certify
 
-# Largest difference from it as a share of the range of outputs, and roundings of an output.
+# Largest difference of an output from an affine function, as a share of the range of outputs.
 _DIFFERENCE = 1e-6
-_ROUNDINGS = 4
 
 
 @storable_estimator
@@ -287,7 +287,7 @@ class Kernelized(OverLandmarks, Wrapper):
         values = output(Y)
         # a large constant hides no difference, but rounds every value
         rounding = (
-            _ROUNDINGS * np.finfo(np.result_type(values, np.float32)).eps * np.abs(values).max()
+            ROUNDINGS * np.finfo(np.result_type(values, np.float32)).eps * np.abs(values).max()
         )
         allowed = _DIFFERENCE * np.ptp(values, axis=0).max() + rounding * (
             1 + np.abs(Y).sum(axis=1).max()

@@ -15,12 +15,8 @@ from mercer.solvers._certify import total
 from mercer.solvers.svm import certificate
 from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.nu import smallest_margin
+from mercer.solvers.svm.verify import AT_BOUND, STORED
 
-# A sum of coefficients counts as larger than the prescribed one from this share of it on.
-_LARGER = 1e-6
-# Values move by at most this many roundings of the largest kernel value times the sum of coefficients, in the losses
-# and in their sum with the quadratic form.
-_STORED = 3
 # A margin is the smallest one up to this factor: that of the fit may be computed in float32.
 _ROUNDED = 2
 
@@ -111,7 +107,7 @@ class NuSVC(SupportVectorClassifier):
         # small margins are taken where there are none for ``nu``
         margins = solved.solutions.margin
         kept = margins * duals.sums(np.abs(solved.solutions.coef))
-        for k in np.flatnonzero(kept > duals.total * (1 + _LARGER)).tolist():
+        for k in np.flatnonzero(kept > duals.total * (1 + AT_BOUND)).tolist():
             warn(
                 f"nu = {duals.total[k] / bounds[k]:.6g} leaves no margin between two classes; the classifier of margin "
                 f"{margins[k]:.3g} and nu = {kept[k] / bounds[k]:.6g} is returned. Give a larger nu or, if "
@@ -161,13 +157,14 @@ def _apart(rows, dual, coef, gradient, bias, rounding):
     total = dual.total.item()
     kept = float(size.sum()) / C
     apart = abs(kept / total - 1)
-    if apart <= _LARGER:
+    if apart <= AT_BOUND:
         return 0.0
     # what a negative eigenvalue may hide is no loss
     found = certificate(dual, coef, gradient, bias, rounding)
-    # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation
-    moved = _STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
-    allowed = C * float(unit.sum()) * (found.kkt + moved + _LARGER)
+    # rounding of stored coefficients and intercept moves all values together, which is a loss and not a violation, by
+    # at most 3 roundings in the losses and in their sum with the quadratic form
+    moved = STORED * rounding * float(np.abs(rows.diagonal[dual.points]).max() * size.sum())
+    allowed = C * float(unit.sum()) * (found.kkt + moved + AT_BOUND)
     without_loss = 2 * found.primal - size.sum() <= allowed
     # a larger sum is right without coefficients at their bounds, and where no margin exists
     if kept > total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):

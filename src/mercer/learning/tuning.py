@@ -9,6 +9,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
+    HALVINGS,
     Array,
     Memory,
     as_float64,
@@ -23,7 +24,7 @@ from mercer._common import (
 )
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.points import PROBES, Points, as_dense_rows
 from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas, threaded_blas
@@ -59,11 +60,8 @@ _FEW = 500
 _FIRST = 5
 # Logarithms of the common scales of the starts: a search ends where the objective is flat, as for very distant points.
 _SHIFTS = np.log([1.0, 0.5, 0.25, 0.125, 2.0])
-# One start does not depend on the given numbers: logarithm of its ridge, as a share of the mean of k(x, x); points
-# and halvings of an interval that give its scales.
+# One start does not depend on the given numbers: logarithm of its ridge, as a share of the mean of k(x, x).
 _USUAL_RIDGE = np.log(0.1)
-_SAMPLE = 200
-_HALVINGS = 20
 # Curvature for each point that a search assumes at its start: its first steps are short.
 _CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
@@ -326,9 +324,9 @@ def _from_starts(objective, starts, bounds, points, summed, most):
 
 def _usual_shift(kernel, X):
     """Return the logarithm of a factor of the points at which kernel values are half of k(x, x) on average."""
-    X = X[:: -(-len(X) // _SAMPLE)]
+    X = X[:: -(-len(X) // PROBES)]
     lower, upper = -_RANGE, _RANGE
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = (lower + upper) / 2
         U = X * np.exp(middle)
         near = np.mean(kernel(U)) > 0.5 * np.mean(kernel.diag(U))

@@ -11,10 +11,8 @@ from mercer._compute.costs import PROVED
 from mercer._compute.points import count_points, evenly_spaced, take_points, widened
 from mercer.kernels.base import Kernel
 from mercer.linalg import lapack
-from mercer.linalg.operators import centred, without
+from mercer.linalg.operators import ROUNDINGS, centred, without
 
-# Negative eigenvalues within this many roundings of the largest value, times the number of points, are rounding.
-_ROUNDINGS = 16
 # Arrays of the size of the matrix that take memory beside a factor.
 _ARRAYS = 2
 
@@ -112,7 +110,7 @@ class _Matrix(NamedTuple):
         """What rounding adds to eigenvalues: in float64, of given values usually, and at most."""
         n = len(self.K)
         usual = np.sqrt(n) * np.array([EPS, self.epsilon])
-        return self.size * np.append(np.unique(usual), _ROUNDINGS * n * self.epsilon)
+        return self.size * np.append(np.unique(usual), ROUNDINGS * n * self.epsilon)
 
     def proved_shift(self, centre):
         r"""Return a number with K + number I positive semidefinite, by a factor of K + s I, or None; K stays then.

@@ -20,7 +20,7 @@ from mercer._compute.costs import (
     THREADED,
     TOGETHER_VARIABLES,
 )
-from mercer._compute.points import PAIRED, count_points, evenly_spaced, take_points
+from mercer._compute.points import PAIRED, SAMPLE, count_points, evenly_spaced, take_points
 from mercer._compute.threads import (
     check_cancelled,
     count_threads,
@@ -70,8 +70,7 @@ _CHECKS = 3
 REFINED = 500
 # Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.
 _CELL_SHARE = 0.05
-# Points of a group in the sample that places all others at bounds, and in one that gives a mean or a spread.
-_PLACED = 1000
+# Points of a group in the sample that gives a mean or a spread.
 MEANS = 500
 # Number of points that determine a direction, and that stand for coordinates if points have none.
 _DIRECTION = 256
@@ -473,7 +472,7 @@ class _Solver:
 def _start_of_sums(rows, dual, limits):
     """Return coefficients of the sums of a dual: at bounds where a model of few points has the largest gradient."""
     (groups,) = dual.groups
-    size = min(_PLACED, int(np.diff(groups).max()) // 2)
+    size = min(SAMPLE, int(np.diff(groups).max()) // 2)
     while buffer_values((len(groups) - 1) * size) > limits.values:
         size //= 2
     own = np.concatenate(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import EPS, Array
+from mercer._common import EPS, HALVINGS, Array
 from mercer._compute.compile import compiled
 from mercer._compute.costs import (
     AT_ONCE,
@@ -67,8 +67,6 @@ _LEAST = 0.25
 _MOST = 0.9
 # Largest share of variables with copies where steps are few.
 _FEW = 0.2
-# Passes that find the slope where bounds end.
-_HALVINGS = 50
 # Least unit of margins, as a share of the largest kernel value times the sum of a group.
 LEAST_UNIT = 1e-6
 # Largest rounding of gradients that multiples of earlier ones may have, as a share of the tolerance.
@@ -511,7 +509,7 @@ def place_at_bounds(f, coef, lower, upper, total):
         if lower[t] < upper[t]:
             low = smaller(low, sign * f[t])
             high = larger(high, sign * f[t])
-    for _ in range(_HALVINGS):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         above = 0.0
         for t in range(f.size):

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import EPS, Array, listening
+from mercer._common import EPS, HALVINGS, Array, listening
 from mercer._compute.costs import (
     ENTRY,
     FACTORED_UNKNOWNS,
@@ -47,7 +47,9 @@ from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.linalg.cholesky import Partial
+from mercer.linalg.operators import NOISE
 from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.newton import NEWTON_STEPS, PATIENCE
 from mercer.solvers.svm.options import Limits
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.verify import DRIFT, Point, exact_gradient
@@ -62,9 +64,8 @@ _EQUAL = 0.05
 _CHEAPER = 0.7
 _FEW = 1000
 _TRIED = 0.15
-# Factor of sigma between rounds; so many without a violation lower by the share are the last.
+# Factor of sigma between rounds, and share by which each is to lower the violation.
 _GROWTH = 3.0
-_VAIN = 3
 FALL = 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
 _FIRST = 100.0
@@ -72,12 +73,10 @@ _FIRST = 100.0
 # have the second accuracy, after which the free coefficients share the rest.
 _INNER = 0.1
 _EXACT = 1e-6
-# Most Newton steps of a round, and of a solution.
-_STEPS = 100
+# Most Newton steps of a solution.
 _MOST_STEPS = 1000
-# A line search ends at this share of the first slope, or after so many slopes.
+# A line search ends at this share of the first slope.
 _FLATTER = 0.1
-_SLOPES = 50
 # Curvature that is added to that of a bias, as a share of it: the matrix of a Newton step is then positive definite.
 # And that of a bias without a free variable, in those of one.
 _ADDED = 1e-9
@@ -87,10 +86,9 @@ _OPERATIONS = 200
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE = 1e-2
 _PRODUCTS = 200
-# Largest rank, and as a share of the number of variables; roundings of the largest diagonal entry that are no rank.
+# Largest rank, and as a share of the number of variables.
 _RANK = 600
 _PART = 0.6
-_ROUNDINGS = 8
 
 
 def steps_before_newton(rows: Rows, dual: Dual) -> float:
@@ -250,7 +248,7 @@ class _State:
                 least = violation
             if limits.callback is not None and limits.callback(violation):
                 break
-            if vain >= _VAIN:
+            if vain >= PATIENCE:
                 best.gain = 0.0
                 break
             sigma *= _GROWTH
@@ -264,7 +262,7 @@ class _State:
         part = _Round(self.dual, start / sigma, 1 / (ridge + np.full(len(start), 1 / sigma)))
         residual = self.dual.target - self.A @ self.u
         coef = part.coefficients(residual)
-        for _ in range(_STEPS):
+        for _ in range(NEWTON_STEPS):
             check_cancelled()
             fixed = self._curved * self.u + self._sums
             pull = fixed - self.A.T @ coef
@@ -400,7 +398,7 @@ def _line_search(part, residual, change, slope, curvature):
     if not below < 0:
         return 0.0
     goal = _FLATTER * abs(below)
-    for _ in range(_SLOPES):
+    for _ in range(HALVINGS):
         value = slope_at(step)
         if abs(value) <= goal:
             break
@@ -481,7 +479,7 @@ def _factor_of(rows, places, full):
     if full:
         rank = n if n <= NEWTON_VARIABLES else 0
     # n roundings, at which other factors end, are too many
-    partial = Partial(gram, gram.diagonal(), rank, None, _ROUNDINGS)
+    partial = Partial(gram, gram.diagonal(), rank, None, NOISE)
     # callbacks of a fit follow its violation
     with listening(None):
         while partial.open:

@@ -21,10 +21,10 @@ from mercer.solvers.svm.on_demand import add_changes, add_rows, picked, tiles_of
 from mercer.solvers.svm.smo import LANES, compiled_vectors, offsets
 from mercer.solvers.svm.verify import DRIFT, ROUNDED, exact_gradient, measure_state
 
-# Largest number of steps beside one for each variable.
-_STEPS = 100
-# Number of whole steps without a smaller residual after which rounding prevents one.
-_PATIENCE = 3
+# Largest number of steps of a solution, beside one for each variable here.
+NEWTON_STEPS = 100
+# Number of steps, or of rounds of them, without a smaller residual after which rounding prevents one.
+PATIENCE = 3
 # Residual relative to the largest gradient that later steps need not lower.
 _NOISE = 1e-10
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
@@ -95,7 +95,7 @@ def newton_steps(s, operations):
     vain = 0
     jitter = _JITTER * n
     mark = s.arena[0]
-    for _ in range(_STEPS + n):
+    for _ in range(NEWTON_STEPS + n):
         s.arena[0] = mark
         while not _extend(s, free, known, shift, jitter):
             # not definite to rounding
@@ -116,7 +116,7 @@ def newton_steps(s, operations):
             continue
         residual = _residual(s)
         vain = vain + 1 if residual >= least else 0
-        if residual <= _NOISE * largest or vain >= _PATIENCE:
+        if residual <= _NOISE * largest or vain >= PATIENCE:
             return False
         least = smaller(least, residual)
     return False

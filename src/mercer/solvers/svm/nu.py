@@ -26,12 +26,12 @@ from mercer.solvers.svm.verify import (
     measured_each,
 )
 
-# Margins below this share of that of the classes' means are solved for more closely.
+# Margins below this share of that of the classes' means are solved for more closely, and nu-classification without a
+# margin takes that one.
 _COARSE = 1e-2
-# Those below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
+# Those below these shares count as 0, for the hard margin and for nu.
 _TOUCHING_HARD = 1e-9
 _TOUCHING_NU = 1e-4
-_KEPT = 1e-2
 # Factor between the values of C tried; the first is in units of a coefficient that spans the targets.
 _RAISED = 10.0
 # A function this many times as steep as the targets are wide counts as impossible.
@@ -172,7 +172,7 @@ def _place(dual, solution):
 
 def smallest_margin(rows: Rows, dual: Dual) -> float:
     """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svcs`."""
-    return _KEPT * 0.5 * dual.total.item() * distance_of_means(rows, dual)
+    return _COARSE * 0.5 * dual.total.item() * distance_of_means(rows, dual)
 
 
 # --- regression ------------------------------------------------------------------------------------------------------

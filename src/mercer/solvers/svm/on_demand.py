@@ -20,8 +20,6 @@ _TILE = 16 * LANES
 _COORDINATES = 1 << 18
 # Coordinates of a tile that stay in the fastest cache while rows pass.
 DEPTH = 16
-# Points whose coordinates are copied together.
-_SIDE = 16
 # Rows computed together where products of coordinates take most of the time: from so many coordinates on.
 TOGETHER = 8
 WIDE_ROWS = 64
@@ -138,9 +136,9 @@ def tiles_of(rows, centre, points, K, arena=None):
     for b in range(tiles.shape[0]):
         own = points[b * width : (b + 1) * width]
         tile = tiles[b]
-        for left in range(0, width, _SIDE):
+        for left in range(0, width, LANES):
             for k in range(d):
-                for t in range(left, smaller(left + _SIDE, width)):
+                for t in range(left, smaller(left + LANES, width)):
                     tile[k, t] = rows[own[t], k] - centre[k] if t < own.size else 0
     return tiles
 

@@ -23,6 +23,8 @@ from mercer.solvers.svm.smo import compiled_vectors, offsets
 
 # A coefficient that was stored or multiplied is at a bound within so many roundings of a number.
 STORED = 4
+# Relative difference that counts as none: of a coefficient from its bound, of bounds, of a sum from that prescribed.
+AT_BOUND = 1e-6
 # Share of the largest gradient that is rounding.
 ROUNDED = 1e-12
 # Share of the sizes of coefficients that many steps round: of their sum, and of what keeps one from a bound or from 0.
