@@ -24,8 +24,8 @@ from mercer.gram import Gram
 from mercer.linalg import lapack
 from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
+from mercer.solvers.svm.certificates import AT_BOUND
 from mercer.solvers.svm.pairs import decided
-from mercer.solvers.svm.verify import AT_BOUND
 
 
 def xi_alpha(model: Model) -> Bound:

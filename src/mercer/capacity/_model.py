@@ -28,8 +28,8 @@ from mercer.kernels.base import Kernel, kernel_class
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import LARGEST_ERROR, in_float64
+from mercer.solvers.svm.certificates import AT_BOUND
 from mercer.solvers.svm.pairs import class_signs
-from mercer.solvers.svm.verify import AT_BOUND
 
 # Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5

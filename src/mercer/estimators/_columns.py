@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import validate_data
 
-from mercer._common import Array, refuse_large, shown
+from mercer._common import TINY, Array, refuse_large, shown
 from mercer._compute.objects import as_table
 from mercer._compute.readable import computed, is_missing
 from mercer._compute.storable import storable
@@ -193,7 +193,7 @@ def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
         return replace(column, knots=distinct[kept], places=places[kept])
     mean = float(np.average(distinct, weights=counts))
     deviation = deviation_of((distinct - mean)[:, None], counts)
-    unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
+    unit = _LARGEST * max(TINY, float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
     knots = np.array([mean - unit, mean + unit])
     return replace(column, knots=knots, places=np.array([-_LARGEST, _LARGEST]))
 

@@ -51,13 +51,13 @@ from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
-from mercer.solvers.svm.options import SharedCallback, buffer_values
-from mercer.solvers.svm.verify import (
+from mercer.solvers.svm.certificates import (
     certificates_of,
     inner_bias,
     outwards,
     storage_margin,
 )
+from mercer.solvers.svm.options import SharedCallback, buffer_values
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"

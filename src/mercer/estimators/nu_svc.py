@@ -13,9 +13,9 @@ from mercer.estimators._rows import count_rows, given_weights
 from mercer.estimators._svm import check_share
 from mercer.solvers._certify import total
 from mercer.solvers.svm import certificate
-from mercer.solvers.svm.fused_rows import rows_of
+from mercer.solvers.svm.certificates import AT_BOUND, STORED
 from mercer.solvers.svm.nu import smallest_margin
-from mercer.solvers.svm.verify import AT_BOUND, STORED
+from mercer.solvers.svm.rows import rows_of
 
 # A margin is the smallest one up to this factor: that of the fit may be computed in float32.
 _ROUNDED = 2

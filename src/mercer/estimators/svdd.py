@@ -11,8 +11,8 @@ from mercer._compute.points import widened
 from mercer.estimators._model import attribute, of_points, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import Expansion, squares
+from mercer.solvers.svm.certificates import certificate
 from mercer.solvers.svm.dual import smallest_ball_dual
-from mercer.solvers.svm.verify import certificate
 
 
 @storable_estimator

@@ -28,6 +28,7 @@ from mercer._compute.threads import (
 )
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.solvers.svm.certificates import Point, exact_gradient, measured
 from mercer.solvers.svm.dual import Dual, Solution, groups
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
@@ -37,14 +38,12 @@ from mercer.solvers.svm.engine import (
     place_at_bounds,
     solve_small_duals,
 )
-from mercer.solvers.svm.fused_rows import rows_of
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
-from mercer.solvers.svm.rows import KnownRows, Rows
+from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
-from mercer.solvers.svm.verify import Point, exact_gradient, measured
 
 _log = logging.getLogger("mercer")
 

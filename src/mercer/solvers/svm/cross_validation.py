@@ -15,10 +15,9 @@ from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.bounded import coordinates, split
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.fused_rows import FusedRows, SharedRows, rows_of
 from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values, gradient_range
 from mercer.solvers.svm.path import solve_path, with_known_rows
-from mercer.solvers.svm.rows import Rows
+from mercer.solvers.svm.rows import FusedRows, Rows, SharedRows, rows_of
 from mercer.solvers.svm.smo import LANES
 
 # Largest kernel value of which any sum is a number of float32.

@@ -27,6 +27,7 @@ from mercer._compute.intrinsics import as_square, empty, larger, small, smaller,
 from mercer._compute.memory import allocate
 from mercer._compute.points import PROBES
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.certificates import DRIFT, STORED, finer, measure_state, objectives, settle
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import NEAR, copy_of, refine
 from mercer.solvers.svm.on_demand import (
@@ -54,7 +55,6 @@ from mercer.solvers.svm.options import (
 )
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import LANES, compiled_vectors, load, subtract_changes, take_steps
-from mercer.solvers.svm.verify import DRIFT, STORED, finer, measure_state, objectives, settle
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)

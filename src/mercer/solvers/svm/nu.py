@@ -14,17 +14,17 @@ import numpy as np
 from mercer._common import EPS, TINY, Array
 from mercer._compute.points import evenly_spaced
 from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_alone, solve_each
-from mercer.solvers.svm.dual import Dual, Infeasible, Solution
-from mercer.solvers.svm.linear import shifted
-from mercer.solvers.svm.options import Goal, Limits, Options
-from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import (
+from mercer.solvers.svm.certificates import (
     DRIFT,
     certified,
     exact_gradient,
     measured,
     measured_each,
 )
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.linear import shifted
+from mercer.solvers.svm.options import Goal, Limits, Options
+from mercer.solvers.svm.rows import Rows
 
 # Margins below this share of that of the classes' means are solved for more closely, and nu-classification without a
 # margin takes that one.

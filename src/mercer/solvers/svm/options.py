@@ -17,8 +17,7 @@ from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.fused_rows import rows_of
-from mercer.solvers.svm.rows import Rows
+from mercer.solvers.svm.rows import Rows, rows_of
 from mercer.solvers.svm.smo import LANES
 
 # A round solves for the variables near the margin if they are at most this share, by copies of their kernel values.

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer.solvers.svm.bounded import finished, first_steps
+from mercer.solvers.svm.certificates import Point
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
@@ -17,7 +18,6 @@ from mercer.solvers.svm.options import Goal, Limits, Options, arena_of, copied_v
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
-from mercer.solvers.svm.verify import Point
 
 # Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.
 _NEIGHBOURS = 1e10

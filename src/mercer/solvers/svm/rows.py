@@ -1,20 +1,64 @@
-"""Kernel rows for a solver: their protocol, rows of any kernel on any points, and kernel values that are known."""
+"""Rows of the kernel matrix for a solver: `rows_of` chooses compiled ones and their precision, or those of any."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import euclidean_distances
 
 from mercer._common import Array
-from mercer._compute.costs import BLOCK, COLUMNS
-from mercer._compute.memory import cut
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute import loops
+from mercer._compute.compile import compiled
+from mercer._compute.costs import (
+    BLOCK,
+    COLUMNS,
+    DENSE_ENTRIES,
+    FLOAT64_POINTS,
+    ROWS_OF_TASK,
+    SINGLE,
+    THREADED,
+)
+from mercer._compute.memory import allocate, blocks, cut
+from mercer._compute.points import (
+    PAIRED,
+    Points,
+    count_points,
+    evenly_spaced,
+    subtract_centre,
+    sum_squares,
+    take_points,
+    widened,
+    without_empty_columns,
+)
+from mercer._compute.profile import has_kink as profile_has_kink
+from mercer._compute.profile import loses_digits, profile_at_zero, within_range
+from mercer._compute.profile_loop import compile_profile, profile_address
+from mercer._compute.threads import run_tasks
+from mercer._compute.tile import close_share
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.kernels.forms import (
+    Combination,
+    combination_of,
+    evaluate_form,
+    flat_kernel,
+    flatten,
+    form_of,
+    is_combination,
+)
 from mercer.kernels.precomputed import Precomputed
-from mercer.solvers.svm.on_demand import RawRows
+from mercer.solvers.svm.on_demand import RawRows, Terms
+
+# Rows whose middle half holds the centre.
+_CENTRED = 32
+# Loops over scalars that are known, see `loops`.
+_KINDS = {"radial": "clamped", "dot": "plain"}
 
 
 class Rows:
@@ -195,3 +239,410 @@ def consecutive(J: Array) -> Array | slice:
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J
+
+
+# --- rows by matrix products and one compiled pass, of dense and of sparse rows of numbers ----------------------------
+
+
+def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Rows:
+    """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
+
+    ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal of float64 rows.
+    Points are mapped once for a kernel of linear images.
+    """
+    if ridge is not None:
+        rows = rows_of(kernel, widened(points), -1.0)
+        rows.diagonal = rows.diagonal + ridge
+        return rows
+    summed = is_combination(kernel)
+    if not summed and is_combination(flat_kernel(kernel)):
+        return rows_of(*flatten(kernel, widened(points)), accuracy)
+    if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
+        points = points.toarray()
+    sparse = sp.issparse(points)
+    # small distances of sparse rows are recomputed from differences where the kernel has an infinite slope at 0
+    if (
+        not summed
+        or not (sparse or isinstance(points, np.ndarray))
+        or (sparse and has_kink(combination_of(kernel)))
+    ):
+        return _plain_rows_of(kernel, points, accuracy)
+    make = SparseRows if sparse else FusedRows
+    if count_points(points) <= FLOAT64_POINTS:
+        return make(kernel, points, np.float64)
+    sample = take_points(points, evenly_spaced(count_points(points), PAIRED))
+    few = np.arange(count_points(sample))
+    blocks = []
+    for dtype in (np.float32, np.float64):
+        block = make(kernel, sample, dtype).scalars(few)(few)
+        # without compiled code, which training may not need in both types
+        radial = form_of(kernel) == "radial"
+        blocks.append(evaluate_form(kernel, np.maximum(block, 0) if radial else block))
+    error = _rounding_of(*blocks)
+    return (
+        make(kernel, points, np.float32, error)
+        if error <= accuracy
+        else make(kernel, points, np.float64)
+    )
+
+
+def _plain_rows_of(kernel, points, accuracy):
+    """Return rows without a compiled loop; a sum or product of kernels may round distances more than values."""
+    rows = PlainRows(kernel, points)
+    if rows.dtype != np.float32:
+        return rows
+    if count_points(points) > FLOAT64_POINTS:
+        sample = take_points(points, _with_neighbours(points))
+        rows.error = max(
+            rows.error, _rounding_of(*(kernel(each) for each in (sample, widened(sample))))
+        )
+        if rows.error <= accuracy:
+            return rows
+    return PlainRows(kernel, widened(points))
+
+
+def centre_of(points: Array) -> Array:
+    """Return the mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
+    mean = np.add.reduce(points, axis=0, dtype=np.float64) / len(points)
+    some = points[evenly_spaced(len(points), _CENTRED)]
+    some.sort(axis=0)
+    quarter = len(some) // 4
+    return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
+
+
+def _with_neighbours(points):
+    """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
+    n = count_points(points)
+    few = evenly_spaced(n, PAIRED // 2)
+    X = widened(points)
+    distances = euclidean_distances(X[few], X)
+    distances[np.arange(len(few)), few] = np.inf
+    return np.unique(np.concatenate([few, distances.argmin(axis=1)]))
+
+
+def _rounding_of(values, exact):
+    """Return the root mean square difference of two blocks of kernel values between the same points."""
+    difference = np.asarray(values, np.float64) - exact
+    np.fill_diagonal(difference, 0)
+    return float(np.sqrt(np.mean(np.square(difference))))
+
+
+def has_kink(form: Combination, dtype: Any = np.float64) -> bool:
+    """Whether a sum of profiles has an infinite slope at the distance 0, where small distances need their digits."""
+    return form.scalar == "radial" and any(
+        profile_has_kink(term.profile, term.parameters, dtype) for term in form.terms
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _terms_of(form, dtype):
+    """Return a sum of profiles as compiled code adds them."""
+    values = np.zeros((len(form.terms), max(len(term.parameters) for term in form.terms)), dtype)
+    addresses = []
+    for row, term in zip(values, form.terms, strict=True):
+        own = len(term.parameters)
+        row[:own] = within_range(term.parameters, dtype)
+        addresses.append(profile_address(term.profile, _KINDS[form.scalar], dtype, own))
+    factors = [*(term.factor for term in form.terms), form.constant]
+    return Terms(np.array(addresses), np.array(factors, dtype), values)
+
+
+class ScalarRows(Rows):
+    """Kernel rows of a sum of kernels of the squared distance or the inner product, which ``scalars`` returns."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
+        self.points = points
+        self.dtype = np.dtype(dtype)
+        self.error = error
+        self.set_kernel(kernel)
+
+    def set_kernel(self, kernel: Kernel) -> None:
+        """Take a kernel, or another one of its class over the same points."""
+        self.kernel = kernel
+        vars(self).pop("_share", None)
+        self._form = combination_of(kernel)
+        self._kinked = has_kink(self._form, self.dtype)
+        self._radial = self._form.scalar == "radial"
+        # |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>
+        self._scale = self.dtype.type(-2 if self._radial else 1)
+        self._plain = kernel.scalar is not None
+        self.diagonal = self._diagonal()
+
+    def _diagonal(self):
+        """Return k(x, x) of all points (n,), one value for a kernel of distances."""
+        if self._radial:
+            return np.full(
+                count_points(self.points),
+                self._total(lambda term: profile_at_zero(term.profile, term.parameters)),
+            )
+        return np.asarray(self.kernel.diagonal(Points(widened(self.points))), np.float64)
+
+    def columns(self, J: Array) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+        scalars = self.scalars(J)
+        finish = self._finisher()
+
+        def write(R, out):
+            def fill(task):
+                own = slice(task * ROWS_OF_TASK, (task + 1) * ROWS_OF_TASK)
+                block = scalars(R[own])
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[own] = block
+
+            run(fill, -(-len(R) // ROWS_OF_TASK), len(R) * len(J) * self.width)
+
+        return write
+
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
+        raise NotImplementedError
+
+    def _finisher(self):
+        """Return a function that turns squared distances or inner products into kernel values, in place."""
+        loops_of_terms = [self._loop(term) for term in self._form.terms]
+        if self._plain:
+            return loops_of_terms[0]
+
+        def finish(block):
+            total = np.full_like(block, self._form.constant)
+            part = np.empty_like(block)
+            for term, loop in zip(self._form.terms, loops_of_terms, strict=True):
+                part[:] = block
+                loop(part)
+                part *= term.factor
+                total += part
+            block[:] = total
+
+        return finish
+
+    def _loop(self, term):
+        """Return the compiled loop that turns squared distances or inner products into values, in place."""
+        values = np.array(within_range(term.parameters, self.dtype), self.dtype)
+        kind = _KINDS[self._form.scalar]
+        loop = compile_profile(term.profile, 0, kind, self.dtype, len(values))
+        return lambda block: loop(block, block, block, 0, values)
+
+    def _total(self, values, multiple=1.0):
+        """Return the sum of ``values(term)`` times the factors of the terms, and a multiple of the constant."""
+        if self._plain:
+            return values(self._form.terms[0])
+        total = sum(term.factor * values(term) for term in self._form.terms)
+        return total + multiple * self._form.constant
+
+
+class FusedRows(ScalarRows):
+    """Kernel rows of dense points: products of two factors of their squared distances or inner products."""
+
+    in_call = True
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
+        super().__init__(kernel, points, dtype, error)
+        self.width = points.shape[1] + 2 * self._radial
+
+    @functools.cached_property
+    def _centre(self):
+        return centre_of(self.points) if self._radial else np.zeros(self.points.shape[1])
+
+    @functools.cached_property
+    def _largest(self):
+        """The largest squared norm of a point about the centre."""
+        parts = blocks(*self.points.shape)
+        return max(float(sum_squares(self.points[each] - self._centre).max()) for each in parts)
+
+    @functools.cached_property
+    def _share(self):
+        """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
+        share = close_share(np.finfo(self.dtype))
+        # the error of float32 is measured, and solutions of few points are refined by exact rows
+        needed = self._kinked or (
+            self._radial
+            and self.dtype == np.float64
+            and count_points(self.points) > FLOAT64_POINTS
+            and any(
+                loses_digits(term.profile, term.parameters, self.dtype, 2 * share * self._largest)
+                for term in self._form.terms
+            )
+        )
+        return self.dtype.type(share if needed else 0)
+
+    @functools.cached_property
+    def _centred(self):
+        """The points about the centre, in the type of the rows."""
+        return subtract_centre(self.points, self._centre, allocate(self.points.shape, self.dtype))
+
+    @functools.cached_property
+    def _norms(self):
+        return sum_squares(self._centred).astype(self.dtype)
+
+    @functools.cached_property
+    def _given(self):
+        return np.ascontiguousarray(self.points, np.float64)
+
+    def columns(self, J: Array) -> Callable[[Array, Array], None]:
+        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+        right = self._factor(J, 1)
+        finish = self._finisher()
+
+        def write(R, out):
+            left = self._factor(R, 0)
+            step = min(len(R), SINGLE // COLUMNS)
+            # of few rows wider tiles, or Python takes longer than the product
+            tiles = list(itertools.product(cut(len(R), step), cut(len(J), SINGLE // step)))
+
+            def fill(task):
+                rows, others = tiles[task]
+                block = self._scalars(left[rows], right[others])
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[rows, others] = block
+
+            run(fill, len(tiles), len(R) * len(J) * self.width)
+
+        return write
+
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
+        right = self._factor(J, 1)
+        return lambda R: self._scalars(self._factor(R, 0), right)
+
+    def _scalars(self, left, right):
+        """Return the squared distances or inner products of points, given as left and right factors."""
+        with np.errstate(all="ignore"):
+            block = left @ right.T
+        if self._share:
+            # right factors hold -2 z
+            X = left[:, :-2].copy()
+            Z = right[:, :-2] / -2
+            norms = left[:, -2].copy()
+            others = right[:, -1].copy()
+            loops.recompute_close(X, Z, norms, others, block, 0, self._share)
+        return block
+
+    def _factor(self, J, side):
+        """Return some points about the centre as left factors (side 0) or right ones (1) of scalars."""
+        X, norms = self._taken(J)
+        return loops.bordered(X, norms, side) if self._radial else X
+
+    def square(self, J: Array) -> Array:
+        """Return the kernel values between points J, exactly symmetric."""
+        own = self._taken(J)
+        return self._total(lambda term: loops.tile(self._formula(term, own, own)))
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
+        left = self._taken(R)
+        right = self._taken(J)
+        columns = weights.reshape(len(weights), -1)
+
+        def values(term):
+            plan = loops.Plan(self._formula(term, left, right))
+            return loops.products(plan, columns).astype(np.float64)
+
+        found = self._total(values, columns.sum(axis=0))
+        return found.reshape(len(R), *weights.shape[1:])
+
+    def _taken(self, J):
+        """Return some points about the centre, and their squared norms."""
+        places = consecutive(J)
+        return self._centred[places], self._norms[places]
+
+    def _formula(self, term, left, right):
+        (X, norms), (Z, others) = left, right
+        return loops.Formula(
+            term.profile, self._form.scalar, term.parameters, X, Z, norms=(norms, others)
+        )
+
+    def raw(self, exact: bool = False) -> RawRows:
+        """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
+        dtype = np.dtype(np.float64) if exact else self.dtype
+        share = close_share(np.finfo(dtype)) if exact and self._radial else self._share
+        return RawRows(
+            _terms_of(self._form, dtype),
+            self._given,
+            self._centre,
+            dtype.type(self._scale),
+            dtype.type(share),
+            self.diagonal,
+            np.empty((0, 0), dtype),
+        )
+
+
+class SharedRows(FusedRows):
+    """Kernel rows whose squared distances or inner products (n, n) are kept, for several kernels in turn."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
+        super().__init__(kernel, points, dtype)
+        n = len(points)
+        self._kept = allocate((n, n), self.dtype)
+        strips = cut(n, ROWS_OF_TASK)
+        scalars = super().scalars(np.arange(n))
+
+        def fill(task):
+            rows = np.arange(n)[strips[task]]
+            self._kept[rows] = scalars(rows)
+
+        run(fill, len(strips), n * n * self.width)
+
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
+        chosen = consecutive(J)
+        return lambda R: np.ascontiguousarray(self._kept[R][:, chosen])
+
+    columns = ScalarRows.columns
+    product = Rows.product
+
+
+class SparseRows(ScalarRows):
+    """Kernel rows of sparse points: a row adds, for each of its entries, a multiple of a column of the other points."""
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
+        super().__init__(kernel, points, dtype, error)
+        (self._X,) = without_empty_columns(points.astype(dtype))
+        n = points.shape[0]
+        used = self._X.count_nonzero(axis=0).astype(float)
+        self.width = max(1, int(used @ used / n**2))
+        self._squares = np.zeros(n, dtype)
+        if self._radial:
+            self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
+
+    def scalars(self, J: Array) -> Callable[[Array], Array]:
+        """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
+        chosen = consecutive(J)
+        other = _arrays(self._X[chosen].tocsc())
+        squares = self._squares[chosen]
+
+        def scalars(R):
+            block = np.empty((len(R), len(J)), self.dtype)
+            np.add(self._squares[R, None], squares, out=block)
+            _add_sparse_products(_arrays(self._X[R]), other, self._scale, block)
+            return block
+
+        return scalars
+
+
+@compiled
+def _add_sparse_products(given, other, factor, out):
+    """Add ``factor`` times the inner products of sparse rows, given by rows, with points given by columns."""
+    starts, places, values = given
+    stops, rows, others = other
+    for r in range(out.shape[0]):
+        to = out[r]
+        for a in range(starts[r], starts[r + 1]):
+            k = places[a]
+            x = factor * values[a]
+            for b in range(stops[k], stops[k + 1]):
+                to[rows[b]] += x * others[b]
+
+
+def _arrays(X):
+    return X.indptr, X.indices, X.data
+
+
+def run(function: Callable[[int], None], n_tasks: int, work: int) -> None:
+    """Call ``function(0)``, ..., ``function(n_tasks - 1)``, on several threads if there is enough work."""
+    if work >= THREADED:
+        run_tasks(function, n_tasks)
+        return
+    for task in range(n_tasks):
+        function(task)

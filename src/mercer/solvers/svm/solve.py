@@ -19,12 +19,12 @@ from mercer._compute.costs import (
 )
 from mercer._compute.points import count_points
 from mercer.solvers.svm.bounded import solve_each
+from mercer.solvers.svm.certificates import certified
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.linear import ROWS_NEEDED, steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
-from mercer.solvers.svm.verify import certified
 
 
 def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:

@@ -14,6 +14,7 @@ from mercer._compute.costs import (
 )
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.certificates import Point, measure_state
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.engine import (
     ROWS_WANTED,
@@ -25,7 +26,6 @@ from mercer.solvers.svm.engine import (
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
 from mercer.solvers.svm.options import LEAST_VALUES, SHARE, UNUSED, Goal, arena_of, copied_values
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.verify import Point, measure_state
 
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
 _KEPT = 0.5
