@@ -179,6 +179,15 @@ def test_columns_and_targets_whose_squares_are_zero_are_fitted_as_their_multiple
     assert np.std(found / size - expected) < 0.1 * np.std(expected - y)
 
 
+@pytest.mark.parametrize("size", [1e-309, 5e-324])
+def test_columns_of_subnormal_numbers_count_as_constant(size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    model = mc.TableRegressor(random_state=0).fit(X * [1, size], X[:, 0])
+    assert [column.source for column in model.columns_] == [0]
+    np.testing.assert_allclose(model.predict(X * [1, 0]), X[:, 0], atol=0.05)
+
+
 def test_the_expansion_is_a_sum_over_kernels_with_the_predictions_and_gradients(global_random_seed):
     X, y = table(global_random_seed)
     model = mc.TableRegressor().fit(X, np.column_stack([y, -2 * y]))

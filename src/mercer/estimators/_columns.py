@@ -128,7 +128,8 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
                 Column(source, "levels", levels=levels)
                 for levels in _levels(values, weights, source)
             ]
-    found = [column for column in found if np.ptp(column.raw(table)) > 0]
+    # the slope of a scale is finite
+    found = [column for column in found if np.ptp(column.raw(table)) > TINY]
     if not found:
         raise ValueError(
             "X must have a column with different entries; all columns are constant, where categories of fewer than "
@@ -193,7 +194,7 @@ def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
         return replace(column, knots=distinct[kept], places=places[kept])
     mean = float(np.average(distinct, weights=counts))
     deviation = deviation_of((distinct - mean)[:, None], counts)
-    unit = _LARGEST * max(TINY, float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
+    unit = _LARGEST * (float(np.ptp(distinct)) if len(distinct) == 2 else deviation)
     knots = np.array([mean - unit, mean + unit])
     return replace(column, knots=knots, places=np.array([-_LARGEST, _LARGEST]))
 
