@@ -35,7 +35,7 @@ LIMITS = {
     "least_memory": ("mercer.least_squares", ("SMALL_MEMORY",)),
     "preimages": ("mercer.maps.coordinates", ("ROWS",)),
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
-    "pair_values": ("mercer.estimators._classifier", ("BLOCK",)),
+    "pair_values": ("mercer._compute.memory", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
     "sample_rows": ("mercer.estimators._base", ("_SAMPLE",)),
     "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),

@@ -68,10 +68,9 @@ def cut(n, step):
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-@functools.lru_cache(maxsize=64)
-def blocks(n, width, size=BLOCK):
+def blocks(n, width, size=None):
     """Return the slices of n rows, as many as are one temporary array; its ``size`` is in the unit of ``width``."""
-    return cut(n, max(1, size // max(1, width)))
+    return cut(n, max(1, (BLOCK if size is None else size) // max(1, width)))
 
 
 def human_bytes(n_bytes, digits=1):

@@ -295,9 +295,9 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
     def _check_free(self):
         if self.free is None:
             return
-        kind = self.free if isinstance(self.free, str) else np.ndim(self.free)
-        of_rows = callable(self.free) or kind == "linear"
-        if not of_rows and kind not in ("constant", 2):
+        named = isinstance(self.free, str)
+        of_rows = self.free == "linear" if named else callable(self.free)
+        if not of_rows and not (self.free == "constant" if named else np.ndim(self.free) == 2):
             raise TypeError(
                 f"free = {shown(self.free)} must be None, 'constant', 'linear', a function of the rows, or an array "
                 "(n, q) of values at the training points; a function may select columns of X."
