@@ -67,6 +67,8 @@ from mercer.solvers._certify import Certificate, Residuals
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000
 _EACH = 10
+# Points at which values of float32 are compared with exact ones.
+_COMPARED = 200
 
 
 @dataclass(frozen=True)
@@ -389,9 +391,11 @@ class KernelEstimator(Model):
         if psi.coef.dtype != np.float32:
             return
         n = count_points(points)
-        some = take_points(points, evenly_spaced(n, 200))
+        some = take_points(points, evenly_spaced(n, _COMPARED))
         # coefficients of repeated points cancel but for their rounding, though kernel values have no error
-        noise = np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo("f4").eps / 2
+        noise = (
+            np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo(np.float32).eps / 2
+        )
         both = exact_vectors(psi.kernel, psi.points, np.hstack([psi.coef, psi.coef * noise]))
         exact, rounding = np.split(both(widened(some)), 2, axis=1)
         error = np.hypot(
