@@ -39,6 +39,14 @@ def test_sums_and_products_are_those_of_the_kernels_of_the_columns(name):
 
 
 @pytest.mark.parametrize("name", TABLES)
+def test_a_multiple_of_a_kernel_of_the_features_of_columns_takes_their_table(name):
+    table = TABLES[name]
+    expected = 2 * mc.kernels.OnFeatures(mc.Gaussian(0.5), STRINGS)(WORDS)
+    kernel = 2 * mc.kernels.OnFeatures(mc.Gaussian(0.5), mc.on_columns(STRINGS, 1))
+    np.testing.assert_allclose(kernel(table), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", TABLES)
 def test_an_estimator_equals_the_one_on_the_matrix_of_kernel_values(name):
     table = TABLES[name]
     model = mc.SVC(kernel=BY_POSITION, C=10.0).fit(table, LABELS)

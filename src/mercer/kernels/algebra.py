@@ -89,7 +89,8 @@ def _readers(kernel):
     parts = inner_kernels(kernel).values()
     if hasattr(kernel, "columns") or not parts:
         return [kernel]
-    return [reader for part in parts if part.tags.points != "any" for reader in _readers(part)]
+    # not constants, which take any points, nor kernels of feature vectors
+    return [reader for part in parts if part.tags.points == "tables" for reader in _readers(part)]
 
 
 def _columns(kernel, table):
