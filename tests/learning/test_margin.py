@@ -22,11 +22,9 @@ def problem(seed, n=60, classes=2):
     return X[order], y[order], [*columns, mc.Gaussian(0.2), mc.Linear()]
 
 
-def objective(X, y, kernels, C, memory="1GB"):
+def objective(X, y, kernels, C, memory=10**9):
     units = [float(1 / (np.mean(k.diag(X)) - np.mean(k(X)))) * k for k in kernels]
-    return margin.Objective(
-        margin.Matrices(units, X, memory), np.bincount(y), C, Options(1e-6)
-    ), units
+    return margin.Objective(units, X, y, C, Options(1e-6, budget=memory)), units
 
 
 def value(shares, Ks, y, C):
@@ -91,22 +89,19 @@ def test_slope_and_hessian_are_those_of_differences(shares):
 def test_lazy_matrices_give_the_point_of_stored_ones():
     X, y, kernels = problem(1, n=30)
     points = []
-    for memory in ("1GB", "1kB"):
+    for memory in (10**9, 1000):
         J, _ = objective(X, y, kernels, 1.0, memory)
         points.append(margin.margin_weights(J, len(kernels), 1e-5, 100))
     np.testing.assert_allclose(points[0].shares, points[1].shares, atol=1e-4)
     assert points[0].primal == pytest.approx(points[1].primal, rel=1e-6)
 
 
-@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["stored", "lazy"])
+@pytest.mark.parametrize("memory", [10**9, 1000], ids=["stored", "lazy"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(memory, dtype):
     X, y, _ = problem(3, n=40)
     X, kernels = X.astype(dtype), [mc.Constant(2.0), mc.Gaussian(0.2), 50.0 * mc.Linear()]
-    matrices, W = (
-        margin.Matrices(kernels, X, memory),
-        np.column_stack([y == 0, y == 1])[:, :1] - 0.3,
-    )
+    J = margin.Objective(kernels, X, y, 1.0, Options(1e-6, budget=memory))
     K = np.stack([kernel(X).astype(float) for kernel in kernels])
     centred = (
         K
@@ -115,10 +110,13 @@ def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(memory, dty
         + K.mean(axis=(1, 2), keepdims=True)
     )
     scales = np.trace(centred, axis1=1, axis2=2) / 40
-    np.testing.assert_allclose(matrices.scales, [0, *scales[1:]], rtol=1e-5)
+    np.testing.assert_allclose(J.scales, [0, *scales[1:]], rtol=1e-5)
     units = K[1:] / scales[1:, None, None]
-    np.testing.assert_allclose(matrices.products(W), units @ W, rtol=1e-5, atol=1e-5)
-    rows = matrices.rows(np.array([0.25, 0.75]))
+    found = J(np.array([0.25, 0.75]), J.start)
+    B = np.zeros((40, 1))
+    B[J.start.points, 0] = found.solutions.coef
+    np.testing.assert_allclose(found.products, units @ B, rtol=1e-5, atol=1e-5)
+    rows = found.rows
     np.testing.assert_allclose(
         rows.square(np.arange(40)), units[0] / 4 + 0.75 * units[1], rtol=1e-5, atol=1e-5
     )
@@ -128,10 +126,11 @@ def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(memory, dty
 
 
 def test_the_memory_decides_whether_matrices_are_stored():
-    X, _, kernels = problem(0)
+    X, y, kernels = problem(0)
     shares = np.full(len(kernels), 1 / len(kernels))
     for memory, kind in ((8 * 7 * 60**2, KnownRows), (8 * 7 * 60**2 - 1, PlainRows)):
-        assert isinstance(margin.Matrices(kernels, X, memory).rows(shares), kind)
+        J = margin.Objective(kernels, X, y, 1.0, Options(1e-6, budget=memory))
+        assert isinstance(J(shares, J.start).rows, kind)
 
 
 def test_equal_kernels_have_equal_shares():

@@ -1,7 +1,7 @@
 """combine: one kernel from several, with nonnegative weights learned from labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,13 +19,13 @@ from mercer._common import (
     warn,
 )
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points
 from mercer._compute.threads import serial_blas
 from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.base import Kernel, check_pairwise, require_kernel
 from mercer.learning.candidates import aligned_weights, chosen_shares, weighted_sum
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
-from mercer.learning.margin import Matrices, Objective, margin_weights
+from mercer.learning.margin import Objective, margin_weights
 from mercer.linalg.convexity import convexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm import Options
@@ -207,7 +207,7 @@ def combination(
     C = check_squared("C", C)
     check_fraction("tol", tol)
     check_integer("max_iter", max_iter)
-    parse_memory(memory)
+    budget = parse_memory(memory)
     kernels = [kernel.resolve(X) for kernel in _checked(kernels)]
     total = weighted_sum(kernels, np.ones(len(kernels)))
     points = total.admit(row_numbers(total, X), "X")
@@ -216,14 +216,16 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     with serial_blas:
-        proofs = [convexity(kernel, points, budget=parse_memory(memory)) for kernel in kernels]
+        proofs = [convexity(kernel, points, budget=budget) for kernel in kernels]
         for k, kernel in enumerate(kernels):
             if proofs[k].evidence:
                 raise ValueError(
                     f"kernels[{k}] = {shown(kernel)} must be positive semidefinite, but {proofs[k].evidence}; use "
                     "mercer.make_positive."
                 )
-        objective = None if codes is None else _objective(kernels, points, codes, C, tol, memory)
+        # gaps of the machines are up to n C times their violation, and would hide the effect of small steps of weights
+        options = Options(1e-4 * tol, budget=budget)
+        objective = None if codes is None else Objective(kernels, points, codes, C, options)
         scales = variances(kernels, points) if objective is None else objective.scales
         used = np.flatnonzero(scales)
         if not len(used):
@@ -244,12 +246,22 @@ def combination(
                 )
             found = found / found.sum()
         else:
-            found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
+            point = margin_weights(objective, len(used), tol, max_iter)
+            found = point.shares
+            n_iter = objective.count
+            gap = (point.primal - objective.lower) / point.primal
+            if gap > tol:
+                warn(
+                    f"the weights end at a duality gap of {gap:.2g} of the objective, above tol = {tol:.2g}; give a "
+                    "larger max_iter or tol.",
+                    ConvergenceWarning,
+                )
             # the optimum of a dual exceeds what the gap says by shift / 2 times squared differences of coefficients
             shift = max(proofs[k].shift / scales[k] for k in used)
-            primal = certificate.primal + 0.5 * shift * C**2 * len(objective.start.coef)
+            primal = point.primal + 0.5 * shift * C**2 * len(objective.start.coef)
             proved = all(proofs[k].proved for k in used)
-            certificate = replace(certificate, primal=float(primal), convex=proved or None)
+            violation = float(point.solutions.violation.max())
+            certificate = Certificate(float(primal), objective.lower, violation, proved or None)
         shares = np.zeros(len(kernels))
         shares[used] = found
         weights = np.divide(shares, scales, out=np.zeros(len(kernels)), where=scales > 0)
@@ -277,26 +289,3 @@ def _checked(kernels):
             "columns of a table."
         ) from None
     return list(kernels)
-
-
-def _objective(kernels, points, codes, C, tol, memory):
-    """Return the objective as a function of the shares of kernels scaled to variance 1."""
-    matrices = Matrices(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
-    # gaps of the machines are up to n C times their violation, and would hide the effect of small steps of the weights
-    options = Options(1e-4 * tol, budget=parse_memory(memory))
-    return Objective(matrices, np.bincount(codes), C, options)
-
-
-def _by_margin(objective, p, tol, max_iter):
-    """Return the shares of the smallest objective, their certificate and the number of support vector machines."""
-    point = margin_weights(objective, p, tol, max_iter)
-    gap = (point.primal - objective.lower) / point.primal
-    if gap > tol:
-        warn(
-            f"the weights end at a duality gap of {gap:.2g} of the objective, above tol = {tol:.2g}; give a larger "
-            "max_iter or tol.",
-            ConvergenceWarning,
-        )
-    violation = float(point.solutions.violation.max())
-    certificate = Certificate(point.primal, objective.lower, violation)
-    return point.shares, certificate, objective.count

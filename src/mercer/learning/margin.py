@@ -8,10 +8,9 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
-from mercer._common import TINY, Array, Memory, as_float64
+from mercer._common import TINY, Array, as_float64
 from mercer._compute.costs import TILE
-from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points, widened
+from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.threads import run_on_rows, threaded_blas
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -21,56 +20,6 @@ from mercer.solvers.svm import Dual, Solution, solve_dual
 from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.pairs import Subproblems, subproblems
 from mercer.solvers.svm.rows import KnownRows, PlainRows
-
-
-class Matrices:
-    """Matrices of kernels scaled to variance 1, in memory if they and two more fit, otherwise never stored.
-
-    Attributes
-    ----------
-    scales : float64 array (p,)
-        Variances of the points in feature space; kernels of variance 0 are left out.
-    """
-
-    def __init__(self, kernels: Sequence[Kernel], points: Any, memory: Memory) -> None:
-        n = count_points(points)
-        self._stored = 8 * (len(kernels) + 2) * n * n <= parse_memory(memory)
-        grams = [Gram(kernel, points, memory=2**62) for kernel in kernels]
-        matrices = [as_float64(gram.dense()) for gram in grams] if self._stored else grams
-        self.scales: Array = np.array(
-            [variance(gram, K) for gram, K in zip(grams, matrices, strict=True)]
-        )
-        used = np.flatnonzero(self.scales)
-        self._matrices = [matrices[k] for k in used]
-        self._factors = 1 / self.scales[used]
-        self._kernels = [kernels[k] for k in used]
-        self._points = points
-
-    def rows(self, shares: Array) -> KnownRows | PlainRows:
-        """Return the kernel rows of the weighted sum."""
-        weights = shares * self._factors
-        kernel = weighted_sum(self._kernels, weights)
-        if not self._stored:
-            return PlainRows(kernel, self._points)
-        K = np.zeros(self._matrices[0].shape)
-        used = np.flatnonzero(weights)
-
-        def add(rows):
-            part = K[rows]
-            terms = np.empty_like(part)
-            for k in used:
-                part += np.multiply(self._matrices[k][rows], weights[k], out=terms)
-
-        # few enough to stay in cache
-        run_on_rows(add, len(K), max(1, TILE // K[0].nbytes))
-        # these values are the problem, they need not be computed again: their error is 0
-        return KnownRows(kernel, widened(self._points), K)
-
-    def products(self, B: Array) -> Array:
-        """Return K_k @ B of each kernel (p, n, m)."""
-        pairs = zip(self._factors, self._matrices, strict=True)
-        with threaded_blas(2 * len(self._matrices) * len(B) ** 2 * B.shape[1]):
-            return np.stack([factor * as_float64(matrix @ B) for factor, matrix in pairs])
 
 
 @dataclass(frozen=True)
@@ -101,41 +50,78 @@ class Point:
 
 
 class Objective:
-    """Sum of the objectives of all pairs of classes as a function of the shares of the kernels.
+    """Sum of the objectives of all pairs of classes as a function of the shares of kernels scaled to variance 1.
+
+    The matrices of the kernels are in memory if they and two more fit, otherwise never stored.
 
     Attributes
     ----------
+    scales : float64 array (p,)
+        Variances of the points in feature space; kernels of variance 0 are left out.
     count : int
         Number of evaluations.
     lower : float
         Lower bound of the optimum over all shares, the largest t'b - max_k b'K_k b / 2 of all evaluations.
     """
 
-    def __init__(self, matrices: Matrices, counts: Array, C: float, options: Options) -> None:
-        self.binary: Subproblems = subproblems(counts, "ovo")
+    def __init__(
+        self, kernels: Sequence[Kernel], points: Any, codes: Array, C: float, options: Options
+    ) -> None:
+        n = len(codes)
+        self.binary: Subproblems = subproblems(np.bincount(codes), "ovo")
         self.C = C
-        self._n = int(np.sum(counts))
         self.count: int = 0
         self.lower: float = -np.inf
-        self.scales: Array = matrices.scales
-        self._matrices = matrices
+        self.start: Dual = self.binary.duals(np.full(n, C))
         self._options = options
-        self.start: Dual = self.binary.duals(np.full(self._n, C))
+        self._points = take_points(points, np.argsort(codes, kind="stable"))
+        self._stored = 8 * (len(kernels) + 2) * n * n <= options.budget
+        grams = [Gram(kernel, self._points, memory=2**62) for kernel in kernels]
+        matrices = [as_float64(gram.dense()) for gram in grams] if self._stored else grams
+        self.scales: Array = np.array(
+            [variance(gram, K) for gram, K in zip(grams, matrices, strict=True)]
+        )
+        used = np.flatnonzero(self.scales)
+        self._matrices = [matrices[k] for k in used]
+        self._factors = 1 / self.scales[used]
+        self._kernels = [kernels[k] for k in used]
 
     def __call__(self, shares: Array, duals: Dual) -> Point:
         """Return the point of some shares; the solver starts from the coefficients of the duals."""
         self.count += 1
-        rows = self._matrices.rows(shares)
+        rows = self._rows(shares)
         solutions = solve_dual(rows, duals, self._options)
-        B = np.zeros((self._n, len(solutions)))
+        B = np.zeros((count_points(self._points), len(solutions)))
         B[duals.points, duals.number] = solutions.coef
-        products = self._matrices.products(B)
+        pairs = zip(self._factors, self._matrices, strict=True)
+        with threaded_blas(2 * len(self._matrices) * len(B) ** 2 * B.shape[1]):
+            products = np.stack([factor * as_float64(matrix @ B) for factor, matrix in pairs])
         squares = np.sum(products * B, axis=(1, 2))
         linear = float(duals.target @ solutions.coef)
         duals = replace(duals, coef=solutions.coef)
         primal = float(solutions.primal.sum())
         self.lower = max(self.lower, linear - float(squares.max()) / 2)
         return Point(shares, primal, -squares / 2, duals, solutions, products, rows)
+
+    def _rows(self, shares):
+        """Return the kernel rows of the weighted sum."""
+        weights = shares * self._factors
+        kernel = weighted_sum(self._kernels, weights)
+        if not self._stored:
+            return PlainRows(kernel, self._points)
+        K = np.zeros(self._matrices[0].shape)
+        used = np.flatnonzero(weights)
+
+        def add(rows):
+            part = K[rows]
+            terms = np.empty_like(part)
+            for k in used:
+                part += np.multiply(self._matrices[k][rows], weights[k], out=terms)
+
+        # few enough to stay in cache
+        run_on_rows(add, len(K), max(1, TILE // K[0].nbytes))
+        # these values are the problem, they need not be computed again: their error is 0
+        return KnownRows(kernel, widened(self._points), K)
 
     def hessian(self, point: Point) -> Array:
         """Return the second derivatives of the objective in the shares (p, p), with the same free variables."""
