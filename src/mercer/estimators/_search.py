@@ -65,6 +65,14 @@ def keeps_model(search: Any) -> Any:
     return True
 
 
+class Units(NamedTuple):
+    """The mean and scale of targets, by which duals are divided, and the tolerance after that."""
+
+    tol: float
+    centre: float = 0.0
+    scale: float = 1.0
+
+
 class _Rows(NamedTuple):
     """Rows that scores of folds are computed of: points, targets, weights or None, and the rows of each fold."""
 
@@ -78,8 +86,8 @@ class _Rows(NamedTuple):
 class GridSearch(SupportVectorEstimator):
     """Mixin of estimators with C, and perhaps the gamma of the kernel, chosen by cross-validation.
 
-    A class states what concerns its models: ``_model(C, kernel)``, ``_solve`` (folds for ascending C, by kernel),
-    ``_outputs`` and ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
+    A class states what concerns its models: ``_model(C, kernel)``, ``_units``, ``_outputs`` and ``_known_model`` (from
+    decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
     """
 
     # rows that no fold holds out
@@ -139,17 +147,24 @@ class GridSearch(SupportVectorEstimator):
             problem.kernel if each is None else with_params(problem.kernel, {"gamma": each})
             for each in gammas
         ]
+        units = self._units(problem, Cs[order])
+        tol = units.tol * units.scale
         solved = self._solve(
-            problem, kernels, [fold_of(problem, *each) for each in splits], Cs[order]
+            problem, kernels, [fold_of(problem, *each) for each in splits], Cs[order], units
         )
         rows = _Rows(X, y, None if sample_weight is None else weights, splits)
         parts = []
         for kernel, found in zip(kernels, solved, strict=True):
             own = replace(problem, kernel=kernel)
-            parts.append(self._scored(own, found, rows, Cs[order], scorer))
+            parts.append(self._scored(own, found, rows, Cs[order], scorer, tol))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         given = np.argsort(order)
-        self._warn_inaccurate(max(violations), self._tolerance(problem))
+        if max(violations) > 0:
+            warn(
+                f"{type(self).__name__} stopped in some folds with a violation of up to {max(violations):.3g}, above "
+                f"tol = {tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
+                ConvergenceWarning,
+            )
 
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
@@ -275,10 +290,8 @@ class GridSearch(SupportVectorEstimator):
         """Return the training and held-out rows of each fold."""
         return splits_of(self.cv, X, y, weights, groups, is_classifier(self))
 
-    def _scored(self, problem, found, rows, Cs, scorer):
-        """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
-        tol = self._tolerance(problem)
-        # only those above the tolerance of the user count
+    def _scored(self, problem, found, rows, Cs, scorer, tol):
+        """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and a violation above ``tol``."""
         violation = max(fold.violation for fold in found)
         if violation <= tol:
             violation = 0.0
@@ -323,9 +336,11 @@ class GridSearch(SupportVectorEstimator):
                 "sklearn.metrics.make_scorer(...), or cells=None."
             )
 
-    def _solve(self, problem, kernels, folds, Cs):
+    def _solve(self, problem, kernels, folds, Cs, units):
         """Yield the solutions of all folds for each kernel, in units of the targets: on all points, or on cells."""
-        duals, tol, centre, scale = self._units(problem, Cs)
+        duals = self._model(1.0, problem.kernel)._duals(problem)  # noqa: SLF001 - a model of this package
+        duals = duals.in_units(units.centre, units.scale)
+        tol = units.tol
         gap = max(tol, ROUNDING)
         if self.calibration:
             gap = 0.0
@@ -337,20 +352,8 @@ class GridSearch(SupportVectorEstimator):
         )
         with self._training(problem, tol) as options:
             own = options._replace(gap=gap)
-            for found in solve(kernels, problem.points, duals, folds, Cs / scale, own):
-                yield [each.in_units(centre, scale) for each in found]
-
-    def _tolerance(self, _problem):
-        """Return the largest violation that passes, in units of outputs."""
-        return self.tol
-
-    def _warn_inaccurate(self, violation, tol):
-        if violation > 0:
-            warn(
-                f"{type(self).__name__} stopped in some folds with a violation of up to {violation:.3g}, above tol = "
-                f"{tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
-                ConvergenceWarning,
-            )
+            for found in solve(kernels, problem.points, duals, folds, Cs, own):
+                yield [each.in_units(units.centre, units.scale) for each in found]
 
 
 def _number(name, given):

@@ -14,7 +14,7 @@ from mercer.estimators._calibration import calibrated, fit_calibration, has_prob
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import of_points, on_device, storable_estimator
-from mercer.estimators._search import GridSearch, keeps_model
+from mercer.estimators._search import GridSearch, Units, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.pairs import class_values, decide, is_paired
@@ -307,7 +307,7 @@ class SVCCV(GridSearch, ClassificationProblem):
 
     def _units(self, problem, Cs):
         problem.upper_bounds(Cs[0])
-        return problem.binary.duals(problem.upper_bounds(1.0)), float(self.tol), 0.0, 1.0
+        return Units(float(self.tol))
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)

@@ -12,18 +12,16 @@ from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, sh
 from mercer.estimators._inherited import RegressorMixin
 from mercer.estimators._model import storable_estimator
 from mercer.estimators._problem import centre_and_scale, regression_tolerance
-from mercer.estimators._search import GridSearch
+from mercer.estimators._search import GridSearch, Units
 from mercer.estimators._svm import RegressionProblem, store_vectors
 from mercer.estimators.quantile_svr import (
     CALIBRATIONS,
     QuantileSVR,
     checked_quantiles,
-    pinball_dual,
     shift,
 )
 from mercer.estimators.svr import SVR
 from mercer.kernels.shorthand import KernelLike, kernel_of
-from mercer.solvers.svm.dual import regression_dual
 
 
 @storable_estimator
@@ -150,20 +148,10 @@ class SVRCV(GridSearch, RegressionProblem):
                 ) from error
         return scorer
 
-    def _tolerance(self, problem):
-        scale = centre_and_scale(problem.targets, problem.weights, 1.0)[1]
-        return regression_tolerance(self.tol, scale)[1] * scale
-
     def _units(self, problem, Cs):
         for C in (Cs[0], Cs[-1]):
             centre, scale = centre_and_scale(problem.targets, problem.weights * C, C)
-        target = (problem.targets - centre) / scale
-        if self.quantile is None:
-            weights = problem.weights
-            unit = regression_dual(target, -weights, weights, self.epsilon / scale)
-        else:
-            unit = pinball_dual(target, problem.weights, self.quantile)
-        return unit, regression_tolerance(self.tol, scale)[1], centre, scale
+        return Units(regression_tolerance(self.tol, scale)[1], centre, scale)
 
     def _known_model(self, _problem, values):
         return _KnownValues(values[:, 0])
