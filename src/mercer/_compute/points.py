@@ -109,6 +109,39 @@ def same_points(left: PointsLike, right: PointsLike) -> bool:
     return arrays and left.dtype == right.dtype and np.array_equal(left, right)
 
 
+def point_keys(points: PointsLike) -> list[Any]:
+    """Return one value for each point of a container, equal for equal points, also of rows with stored zeros."""
+    if sp.issparse(points):
+        rows = sp.csr_matrix(points, copy=True)
+        rows.eliminate_zeros()
+        parts = [np.split(part, rows.indptr[1:-1]) for part in (rows.indices, rows.data)]
+        return [(indices.tobytes(), data.tobytes()) for indices, data in zip(*parts, strict=True)]
+    if isinstance(points, np.ndarray):
+        # adding 0 makes -0 equal to 0
+        return [(row + 0).tobytes() for row in points]
+    if isinstance(points, Table):
+        return list(zip(*(map(_key, column) for column in points.columns), strict=True))
+    return list(map(_key, points))
+
+
+def _key(point):
+    """Return a value that is equal for equal objects, or their identity if they cannot be hashed."""
+    match point:
+        case np.ndarray():
+            return _key(point.tolist())
+        case list() | tuple():
+            return tuple(map(_key, point))
+        case set():
+            return frozenset(point)
+        case dict():
+            return dict, frozenset((name, _key(value)) for name, value in point.items())
+    try:
+        hash(point)
+    except TypeError:
+        return (id(point),)
+    return point
+
+
 def are_others(points: PointsLike, known: PointsLike) -> bool:
     """Return whether points are others than known ones, of any floating type; False where objects do not show it."""
     if isinstance(points, (list, tuple)):

@@ -4,14 +4,13 @@ from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, shown
-from mercer._compute.objects import Objects, Table, as_objects, as_table
-from mercer._compute.points import as_rows, count_points, join_points, take_points
+from mercer._compute.objects import Table, as_objects, as_table
+from mercer._compute.points import as_rows, count_points, join_points, point_keys, take_points
 from mercer.estimators._model import Model, fits, storable_estimator
 from mercer.estimators._rows import count_rows
 from mercer.estimators._wrapper import Wrapper
@@ -196,7 +195,7 @@ def _support(model, X, y):
     Which of several equal rows is a support vector depends on the solver: only the sum of their coefficients is given.
     """
     vectors = model.support_vectors_
-    points = _keys(X, vectors)
+    points = point_keys(_like(X, vectors, "X"))
     own = np.asarray(model.support_)
     keys = list(points if y is None else zip(points, y.tolist(), strict=True))
     place = {keys[row]: i for i, row in enumerate(own)}
@@ -207,41 +206,14 @@ def _support(model, X, y):
     return rows, take_points(vectors, np.array(list(found.values())))
 
 
-def _keys(X, vectors):
-    """Return one value for each point, equal for equal points; ``vectors`` are points as the model keeps them."""
-    if sp.issparse(vectors):
-        # a table of sparse columns becomes an array
-        X = sp.csr_matrix(as_rows(X, "X", vectors.dtype).astype(vectors.dtype))
-        X.eliminate_zeros()
-        parts = [np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data)]
-        return [(indices.tobytes(), data.tobytes()) for indices, data in zip(*parts, strict=True)]
-    if hasattr(vectors, "shape"):
-        # adding 0 makes -0 equal to 0
-        return [
-            (row + 0).tobytes()
-            for row in as_rows(X, "X", vectors.dtype).astype(vectors.dtype, copy=False)
-        ]
+def _like(points, vectors, name):
+    """Return points in the form of the support vectors of a model."""
     if isinstance(vectors, Table):
-        return list(zip(*(map(_key, column) for column in as_table(X).columns), strict=True))
-    return list(map(_key, as_objects(X)))
-
-
-def _key(point):
-    """Return a value that is equal for equal objects, or their identity if they cannot be hashed."""
-    match point:
-        case np.ndarray():
-            return _key(point.tolist())
-        case list() | tuple():
-            return tuple(map(_key, point))
-        case set():
-            return frozenset(point)
-        case dict():
-            return dict, frozenset((name, _key(value)) for name, value in point.items())
-    try:
-        hash(point)
-    except TypeError:
-        return (id(point),)
-    return point
+        return as_table(points, name)
+    if hasattr(vectors, "shape"):
+        # a table of sparse columns becomes an array
+        return as_rows(points, name, vectors.dtype)
+    return as_objects(points, name)
 
 
 def _moved(move, vectors, name):
@@ -255,12 +227,7 @@ def _moved(move, vectors, name):
             "move for a fixed t: functools.partial(g, t=1)."
         )
         raise
-    if isinstance(vectors, Table):
-        copies = as_table(copies, name)
-    else:
-        copies = (
-            as_rows(copies, name, vectors.dtype) if hasattr(vectors, "shape") else Objects(copies)
-        )
+    copies = _like(copies, vectors, name)
     found, expected = map(_shape, (copies, vectors))
     if found != expected:
         raise ValueError(

@@ -23,14 +23,13 @@ import stat
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, Memory, shown
 from mercer._compute.memory import human_bytes, require_memory
-from mercer._compute.points import count_points
+from mercer._compute.points import point_keys
 from mercer.expansion import Expansion
 from mercer.formats.codec import Decoder, Encoder, shape_of
 from mercer.formats.files import ModelFileError, as_path, replacing
@@ -212,15 +211,7 @@ def _count_distinct(containers):
     """Return the number of distinct points in some containers."""
     found = set()
     for points in {id(points): points for points in containers}.values():
-        dense = isinstance(points, np.ndarray)
-        for i in range(count_points(points)):
-            if dense:
-                found.add(points[i].tobytes())
-            elif sp.issparse(points):
-                row = points[[i]]
-                found.add((row.indices.tobytes(), row.data.tobytes()))
-            else:
-                found.add(repr(points[i]))
+        found.update(point_keys(points))
     return len(found)
 
 
