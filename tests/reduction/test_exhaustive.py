@@ -47,6 +47,14 @@ def test_equal_points_and_dependent_features_are_no_gain():
     assert answer.relative_error < 1e-7
 
 
+def test_a_set_larger_than_the_rank_is_no_further_than_one_of_the_rank():
+    rng = np.random.default_rng(3)
+    psi = mc.Expansion(mc.Gaussian(0.1), rng.normal(size=(35, 1)), rng.normal(size=(35, 2)))
+    answer = mc.reduce(psi, 34, method=Exhaustive())
+    expected = mc.reduce(psi, 34, method="greedy")
+    assert answer.relative_error.max() <= expected.relative_error.max() + 1e-6
+
+
 def test_of_many_subsets_the_same_is_found_as_by_differences_of_projections(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     factor, vectors = rng.normal(size=(10, 6)), rng.normal(size=(6, 2))

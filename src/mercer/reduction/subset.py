@@ -375,7 +375,8 @@ class Exhaustive(Selection):
     -----
     Subsets are visited in lexicographic order, and features are made orthogonal to the selected ones by rank-one
     updates, which a subset shares with all that start like it: O(n r) operations for each choice of the first s - 1
-    points, r the rank of K, and O(r + m) for each subset. Of equal subsets the first is taken.
+    points, r the rank of K, and O(r + m) for each subset. Of equal subsets the first is taken, without points whose
+    features the others span.
 
     References
     ----------
@@ -403,11 +404,14 @@ class Exhaustive(Selection):
         n = len(target.values)
         sizes = range(1, n_vectors + 1) if tol else [n_vectors]
         self._require_few(n, sizes[0])
-        part = cholesky.pivoted(gram(target, self.memory, sizes[-1] + 3))
-        factor = np.ascontiguousarray(part.factor, np.float64)
+        K = gram(target, self.memory, sizes[-1] + 3)
+        factor = np.ascontiguousarray(cholesky.pivoted(K).factor, np.float64)
         for size in sizes:
             self._require_few(n, size)
-            yield Stage(target.points, best_subset(factor, factor.T @ target.coef, size))
+            rows = best_subset(factor, factor.T @ target.coef, size)
+            # without features that the others span, whose coefficients amplify rounding
+            own = cholesky.pivoted(K[np.ix_(rows, rows)]).pivots
+            yield Stage(target.points, rows[own])
 
     def _require_few(self, n, size):
         count = math.comb(n, size)
@@ -429,8 +433,8 @@ def best_subset(factor: Array, vectors: Array, size: int) -> Array:
     array([2])
     """
     n, r = factor.shape
-    # rounding of the directions of features that the selected ones span
-    floor = (n * EPS) ** 2 * float(sum_squares(factor).max())
+    # features whose directions are shorter count as spanned, as in all factors
+    floor = n * EPS * float(sum_squares(factor).max())
     left = np.empty((size, n, r))
     gains = np.empty(size)
     rows = np.empty(size, np.int64)
