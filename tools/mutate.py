@@ -233,6 +233,8 @@ class Workspace:
             "PYTHONPATH": os.pathsep.join([str(self.root / "src"), str(self.root)]),
             "PYTHONDONTWRITEBYTECODE": "1",
             "NUMBA_CACHE_DIR": str(cache),
+            # several jobs at a time, and threads of BLAS that wait for each other take minutes
+            "OMP_NUM_THREADS": "1",
             "MPLBACKEND": "Agg",
             "SCIPY_ARRAY_API": "1",
         }
