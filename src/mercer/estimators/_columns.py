@@ -59,6 +59,11 @@ class Column:
     knots: Any = ()
     places: Any = ()
 
+    @property
+    def marked(self) -> tuple[Any, ...]:
+        """The entries that become 1, None for missing ones; none for numbers."""
+        return (None,) if self.kind == "missing" else self.levels
+
     def raw(self, table: Sequence[Any]) -> Array:
         """Return the numbers (n,) of a table before they are scaled."""
         values = table[self.source]

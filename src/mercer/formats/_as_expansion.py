@@ -94,6 +94,7 @@ def read(fitted: object) -> FittedExpansion | PairClassifier:
 
     for cls in type(fitted).__mro__:
         if cls in READERS:
+            check_is_fitted(fitted)
             return READERS[cls](fitted)
     raise TypeError(
         f"as_expansion cannot read {type(fitted).__module__}.{type(fitted).__name__}; it reads {_SUPPORTED}. "

@@ -25,22 +25,14 @@ from mercer.formats.quantised import (
 )
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# The types of tables and of arrays on the stack, as those of NumPy; pointers have four bytes on microcontrollers.
-_DTYPES = {
-    f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in ("8", "16", "32")
-}
-_DTYPES |= {
-    "double": "double",
-    "float": "single",
-    "int": "int32",
-    "long long": "int64",
-    "char *const": "uint32",
-}
-_ANY_TYPE = "|".join(map(re.escape, _DTYPES))
-_TABLE = re.compile(
-    rf"^(?:static const|\w+_table|const) ({_ANY_TYPE}) \w+\[(\d+)\] = ", re.MULTILINE
+# Bytes of the types of tables and of arrays on the stack; pointers are those of microcontrollers.
+_WIDTHS = {"double": 8, "float": 4, "int": 4, "long long": 8, "char *const": 4}
+_WIDTHS |= {f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32)}
+# Tables, and, with spaces before them, arrays on the stack.
+_ARRAY = re.compile(
+    rf"^( *)(?:static const |\w+_table |const )?({'|'.join(map(re.escape, _WIDTHS))}) \w+\[(\d+)\]",
+    re.MULTILINE,
 )
-_ARRAY = re.compile(rf"^ +({_ANY_TYPE}) \w+\[(\d+)\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -158,18 +150,20 @@ def to_c(
     text = _SOURCES.get(dtype, _Source)(stored, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))
-    return Exported(*_sizes(text, exported.labels), *accuracy(stored, X, expected))
+    return Exported(*_sizes(text, exported.labels), **accuracy(stored, X, expected))
 
 
 def _sizes(text, labels):
     """Return the bytes of the tables and of the arrays on the stack in a source."""
-    flash, ram = (
-        sum(np.dtype(_DTYPES[kind]).itemsize * int(n) for kind, n in found.findall(text))
-        for found in (_TABLE, _ARRAY)
-    )
-    return flash + sum(
-        len(each.encode()) + 1 for each in labels or () if isinstance(each, str)
-    ), ram
+    flash = sum(len(each.encode()) + 1 for each in labels or () if isinstance(each, str))
+    ram = 0
+    for indent, kind, n in _ARRAY.findall(text):
+        size = _WIDTHS[kind] * int(n)
+        if indent:
+            ram += size
+        else:
+            flash += size
+    return flash, ram
 
 
 # --- the source: tables of numbers or of codes, and functions for scores and labels -----------------------------------
@@ -331,7 +325,7 @@ class _Source:
         # points of each curve, more than one of isotonic regression
         self._k = 0 if exported.curves is None else exported.curves.shape[2]
         # names that belong to a view end with its number
-        self._views = list(enumerate(exported.views.values()))
+        self._views = {key: (k, view) for k, (key, view) in enumerate(exported.views.items())}
         self._f = "f" if exported.dtype == np.float32 else ""
         # the names of `_Template`; "table" and "read" are the words before the type of a table and of a pointer into it
         self._names = {
@@ -381,7 +375,7 @@ class _Source:
     def _tables(self):
         exported = self._exported
         tables = {}
-        for k, view in self._views:
+        for k, view in self._views.values():
             if view.inputs - {"sqnorm_x"}:
                 tables |= {f"{name}{k}": each for name, each in self._vectors(k, view).items()}
             tables |= {f"map{k}_{j}": A for j, A in enumerate(view.maps)}
@@ -432,7 +426,7 @@ class _Source:
             lines += _loop("j", d, "scaled[j] = (x[j] - $name_shift[j]) * $name_factor[j];")
         if self._exported.columns is not None:
             lines += self._encoded(self._exported.columns)
-        for k, view in self._views:
+        for k, view in self._views.values():
             lines += self._before(k, view)
         lines += self._summed(
             [(term, *self._value(part, term)) for part, term in enumerate(self._exported.terms)]
@@ -462,14 +456,13 @@ class _Source:
         start = 0
         for k, column in enumerate(columns):
             x = f"x[{column.source}]"
-            equal = [
-                f"{x} == {self._number(float(each))}" for each in column.levels if each is not None
-            ]
-            equal += [f"isnan({x})"] * (None in column.levels or column.kind == "missing")
             value = (
                 f"isnan({x}) ? {self._number(column.fill)} : {x}"
                 if column.kind == "number"
-                else " || ".join(equal)
+                else " || ".join(
+                    f"isnan({x})" if each is None else f"{x} == {self._number(float(each))}"
+                    for each in column.marked
+                )
             )
             n = len(column.knots)
             lines.append(
@@ -562,13 +555,12 @@ class _Source:
 
     def _value(self, part, term):
         """Return the lines that compute the kernel value of a term for its vector i, and the name of its variable."""
-        numbers = {key: k for k, key in enumerate(self._exported.views)}
-        own = [self._views[k] for key, k in numbers.items() if key[0] == part]
-        lines = [line for k, view in own for line in self._pair(k, view)]
+        own = [each for key, each in self._views.items() if key[0] == part]
+        lines = [line for each in own for line in self._pair(*each)]
 
         def written(each, operands):
             if each.is_input:
-                return f"{each.operation}{numbers[view_of(each)]}"
+                return f"{each.operation}{self._views[view_of(each)][0]}"
             if each.operation == "constant":
                 return self._number(each.value)
             name = f"t{len(lines)}"

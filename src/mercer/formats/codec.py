@@ -76,8 +76,8 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: list[Any] = []
         self.points: list[Any] = []
+        # with the arrays, so that no other array gets their memory
         self._serials = {}
-        self._kept = []
         self._path = []
 
     def node(self, value: object, name: str) -> object:
@@ -100,13 +100,11 @@ class Encoder:
         """Return the serial number of a numeric array; views of the same memory share one."""
         place = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
         if place not in self._serials:
-            self._serials[place] = len(self.arrays)
-            # keep the array alive, so that no other array gets its memory
-            self._kept.append(array)
+            self._serials[place] = len(self.arrays), array
             if not (array.flags.c_contiguous or array.flags.f_contiguous):
                 array = array.copy(order="K")
             self.arrays.append(array.astype(array.dtype.newbyteorder("<"), order="K", copy=False))
-        return self._serials[place]
+        return self._serials[place][0]
 
     def each(self, items: Iterable[Any]) -> list[Any]:
         """Return the nodes of the items of a list."""
@@ -351,7 +349,7 @@ class Decoder:
     def _read_objects(self, content):
         shape, nodes = _list(content, 2, "an array of objects")
         values = self._each(nodes, "objects")
-        plain = (str, int, float, bool, type(None))
+        plain = (str, int, float, type(None))
         require(
             all(isinstance(value, plain) for value in values),
             "objects in arrays must be strings or numbers",

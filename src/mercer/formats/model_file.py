@@ -315,7 +315,7 @@ def _header(text):
         object_pairs_hook=_named,
         parse_int=_integer,
         parse_float=_finite,
-        parse_constant=_refuse,
+        parse_constant=_finite,
     )
     if not isinstance(header, dict) or header.get("format") != "mercer model":
         raise ModelFileError("the header is not that of a model file.")
@@ -394,7 +394,3 @@ def _finite(digits):
     if not math.isfinite(value):
         raise ValueError(f"{digits[:30]} is not a finite number")
     return value
-
-
-def _refuse(word):
-    raise ValueError(f"{word} is not a number of JSON")

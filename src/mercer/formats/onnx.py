@@ -144,10 +144,8 @@ def to_onnx(model: object, dtype: str = "float32", X: PointsLike | None = None) 
         # the version of the release of ONNX that introduced this opset
         ir_version=8,
     )
-    measured = zip(("max_error", "label_agreement"), accuracy(stored, X, expected), strict=True)
-    helper.set_model_props(
-        proto, {name: repr(value) for name, value in measured if value is not None}
-    )
+    measured = accuracy(stored, X, expected)
+    helper.set_model_props(proto, {name: repr(value) for name, value in measured.items()})
     onnx.checker.check_model(proto)
     return proto
 
@@ -337,11 +335,10 @@ class _Graph:
         found = []
         for column in columns:
             x = self.add("Gather", X, column.source, axis=1)
-            levels = [each for each in column.levels if each is not None]
-            holds = [self.add("Equal", x, float(each)) for each in levels]
-            # None stands for missing entries
-            if len(levels) < len(column.levels) or column.kind == "missing":
-                holds.append(self.add("IsNaN", x))
+            holds = [
+                self.add("IsNaN", x) if each is None else self.add("Equal", x, float(each))
+                for each in column.marked
+            ]
             found.append(functools.reduce(lambda a, b: self.add("Or", a, b), holds))
         return self.add("Cast", self.add("Concat", *found, axis=1), to=self.number)
 

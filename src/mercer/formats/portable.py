@@ -1,7 +1,5 @@
 """Fitted models as arithmetic for export: vectors, coefficients, intercepts, and the rule that gives the label."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Sequence
@@ -150,11 +148,14 @@ class Portable:
     @property
     def outputs(self) -> dict[str, int]:
         """The numbers of columns of the outputs, by name; 0 for the labels."""
-        c = len(self.labels or ())
-        found = {} if self.labels is None else {"label": 0}
-        of_classes = {"decision": self.per_class, "probabilities": self.has_probabilities}
-        widths = {name: c for name, there in of_classes.items() if there}
-        return found | {"scores": len(self.intercept)} | widths
+        found = {"scores": len(self.intercept)}
+        if self.labels is None:
+            return found
+        if self.per_class:
+            found["decision"] = len(self.labels)
+        if self.has_probabilities:
+            found["probabilities"] = len(self.labels)
+        return {"label": 0} | found
 
     def places(self, scores: Array) -> Array:
         """Return the index of the label of each row of scores (n, m)."""

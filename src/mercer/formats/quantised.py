@@ -1,7 +1,5 @@
 """Exported models with vectors in 8 or 16 bits: codes, scales and refitted coefficients, and the scores they give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -249,34 +247,29 @@ def checked(
                 f'X = None must be rows for dtype="{dtype}"; give training points, which coefficients are fitted to.'
             )
         return exported, None, None
-    if exported.columns is None:
-        rows = known = as_dense_rows(X, "X")
-    else:
-        # models of tables take missing entries
-        rows = np.asarray(dense(X), np.float64)
-        known = as_dense_rows(np.nan_to_num(rows), "X")
+    # models of tables take missing entries
+    of_table = exported.columns is not None
+    known = as_dense_rows(np.nan_to_num(np.asarray(dense(X), np.float64)) if of_table else X, "X")
     if known.shape[1] != exported.n_features:
         raise ValueError(
             f"X has {known.shape[1]} features, but the model has {exported.n_features}; give rows like those of the "
             "fit."
         )
     refuse_large("X", known)
-    rows = np.asarray(rows, np.float64)
+    rows = np.asarray(dense(X), np.float64)
     return exported, rows, uncoded(exported, "float64").scores(rows)
 
 
-def accuracy(
-    stored: Quantised, X: Array | None, targets: Array | None
-) -> tuple[float | None, float | None]:
-    """Return the largest error of a score at X and the share of equal labels; None without X or labels."""
+def accuracy(stored: Quantised, X: Array | None, targets: Array | None) -> dict[str, float]:
+    """Return the largest error of a score at X and the share of equal labels, by name, as far as there are any."""
     if X is None:
-        return None, None
+        return {}
     found = stored.scores(X)
-    error = float(abs(found - targets).max())
-    if stored.exported.labels is None:
-        return error, None
-    labels, expected = (stored.exported.places(each) for each in (found, targets))
-    return error, float(np.mean(labels == expected))
+    measured = {"max_error": float(abs(found - targets).max())}
+    if stored.exported.labels is not None:
+        labels, expected = (stored.exported.places(each) for each in (found, targets))
+        measured["label_agreement"] = float(np.mean(labels == expected))
+    return measured
 
 
 def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:

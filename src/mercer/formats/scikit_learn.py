@@ -31,18 +31,12 @@ from mercer.sklearn.switch import original
 
 def _support_vector_machine(model):
     """Return one column, or for more than two classes packed coefficients of pairs."""
-    check_is_fitted(model)
     coef = dense(model.dual_coef_.T)
     classes = getattr(model, "classes_", None)
     intercept = np.array(model.intercept_)
-    kernel, points = _support(model)
-    if not len(coef):
-        # no support vectors: one point with coefficient 0 carries the kernel
-        return FittedExpansion(
-            Expansion(kernel, points, np.zeros((1, len(intercept)))), intercept, classes
-        )
-    psi = Expansion(kernel, points, coef)
-    if classes is not None and len(classes) > 2:
+    # without support vectors one point with coefficient 0 carries the kernel
+    psi = Expansion(*_support(model), coef if len(coef) else np.zeros((1, len(intercept))))
+    if len(coef) and classes is not None and len(classes) > 2:
         return PairClassifier(psi, model.n_support_, intercept, classes)
     return FittedExpansion(psi, intercept, classes)
 
@@ -70,14 +64,12 @@ def _named(model, gamma):
 
 
 def _ridge(model):
-    check_is_fitted(model)
     expansion = Expansion(*_pairwise(model, model.gamma), model.dual_coef_)
     return FittedExpansion(expansion, np.zeros(len(expansion)))
 
 
 def _components(model):
     """Return the components sum_i a_i (phi(x_i) - mean), and minus their inner products with the mean."""
-    check_is_fitted(model)
     with np.errstate(divide="ignore"):
         scale = np.where(model.eigenvalues_ != 0, 1 / np.sqrt(model.eigenvalues_), 0)
     A = model.eigenvectors_ * scale
@@ -108,6 +100,7 @@ def _pairwise(model, gamma):
 
 def _process(model):
     """Return the mean of a Gaussian process, in the units of the targets."""
+    # scikit-learn's check without a name passes it, as it predicts without data
     check_is_fitted(model, "X_train_")
     alpha = model.alpha_.reshape(len(model.alpha_), -1)
     # units of the targets, without public names
@@ -167,7 +160,7 @@ _PROCESS_KERNELS = {
     gaussian_process.Exponentiation: _power,
 }
 
-# Of subclasses too.
+# Readers of fitted models by class, of subclasses too.
 READERS: dict[type[Any], Any] = {
     **dict.fromkeys(map(original, (SVC, NuSVC, SVR, NuSVR, OneClassSVM)), _support_vector_machine),
     original(KernelRidge): _ridge,
