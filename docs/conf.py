@@ -43,7 +43,7 @@ GROUPS = {
         "projection",
         "landmarks",
     ),
-    "Two samples and two variables": ("permutation_tests", "stein"),
+    "Two samples and two variables": ("permutation_tests",),
     "Pre-images": ("preimages",),
     "Reduced sets": ("reduction",),
     "Coordinates and geometry": ("maps", "manifold"),

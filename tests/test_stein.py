@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy import stats
 
 import mercer as mc
-from mercer.stein import ksd_test
+from mercer.permutation_tests import ksd_test
 
 
 def _normal(X):

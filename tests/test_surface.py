@@ -44,7 +44,7 @@ LIVES_IN |= {
     "load": "model_file",
     "save": "model_file",
 }
-LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests") | {"ksd_test": "stein"}
+LIVES_IN |= dict.fromkeys(("hsic_test", "ksd_test", "mmd_test"), "permutation_tests")
 LIVES_IN |= dict.fromkeys(("patch_sklearn", "unpatch_sklearn"), "switch")
 NAMES = [pytest.param(name, id=name) for name in public.NAMES]
 

@@ -30,12 +30,11 @@ from mercer.gram import Gram
 from mercer.kernels import *
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.least_squares import lstsq
-from mercer.permutation_tests import hsic_test, mmd_test
+from mercer.permutation_tests import hsic_test, ksd_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.progress_bar import ProgressBar
 from mercer.projection import project
 from mercer.solvers._certify import Certificate, Residuals, certify
-from mercer.stein import ksd_test
 
 if TYPE_CHECKING:
     from mercer import capacity, invariance, learning, manifold, maps, regularisation

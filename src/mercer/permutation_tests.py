@@ -1,6 +1,6 @@
-"""Permutation tests with kernels: do two samples have one distribution, are two variables independent?"""
+"""Tests with kernels: do samples have one distribution, are variables independent, do points have a given density?"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -17,31 +17,45 @@ from mercer._common import (
     Seed,
     as_float64,
     check_integer,
+    refuse_large,
     shown,
 )
+from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks, cut, parse_memory
 from mercer._compute.objects import holds_rows
-from mercer._compute.points import Points, count_points, join_points, owned, take_points
+from mercer._compute.points import (
+    Points,
+    as_dense_rows,
+    count_points,
+    join_points,
+    owned,
+    refuse_nonfinite,
+    take_points,
+)
+from mercer._compute.profile import evaluate_profile
 from mercer._compute.readable import refuse_container
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._elsewhere import explain_class
 from mercer.gram import Gram
 from mercer.kernels import bandwidth
 from mercer.kernels.base import check_pairwise, matched
-from mercer.kernels.radial import Gaussian, Matern
+from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.generator import generator, sorted_sample
 from mercer.linalg.operators import ROUNDINGS, centred, epsilon
 
 Kernels = KernelLike | Sequence[KernelLike]
 
-# Largest number of permutations: more resolve p-values that no data support.
+# Largest number of permutations, and of random signs: more resolve p-values that no data support.
 _MOST = 1_000_000
+_MOST_SIGNS = 100_000
 # Weights of permutations that are in memory at once.
 _WEIGHTS = 1 << 24
+# Stands for the kernels of "aggregate", which the points decide.
+_AGGREGATE = [Gaussian()]
 # Lengths of Gaussian and of Laplace kernels for "aggregate", in units of the median distance of points.
 _LENGTHS = tuple(2.0**k for k in range(-5, 3))
 # Those of each variable of a pair, whose kernels are all combined.
@@ -177,7 +191,7 @@ def mmd_test(
             "X and Z have one point each, and no permutation differs from the data; give more points."
         )
     pooled = owned(join_points([X.container, Z.container]))
-    kernels = _resolved(kernel, listed, pooled, _LENGTHS)
+    kernels = _resolved(listed, pooled, _LENGTHS)
     grams = [Gram(each, pooled) for each in kernels]
     if _fits(m + n, 1, memory):
         weights = np.repeat([1 / m, -1 / n], [m, n])
@@ -293,13 +307,116 @@ def hsic_test(
     return _result(values.reshape(len(values), -1).T / n**2, rounding, pairs)
 
 
+@anywhere
+def ksd_test(
+    X: PointsLike,
+    score: Callable[[Array], Array],
+    kernel: KernelLike | None = None,
+    *,
+    n_bootstrap: int = 500,
+    random_state: Seed = None,
+) -> KernelTest:
+    r"""Test whether points come from a density p, of which only the gradient of log p is known.
+
+    .. math:: \mathrm{KSD}^2 = \frac1{n^2} \sum_{ij} u(x_i, x_j), \qquad
+        u(x, z) = s(x)'s(z)\, k + s(x)'\nabla_z k + s(z)'\nabla_x k + \operatorname{tr} \nabla_x \nabla_z' k
+
+    with s the gradient of log p, which needs no normalising constant. Its distribution if p is right is that of
+    :math:`\frac1{n^2} \sum_{ij} \epsilon_i \epsilon_j u(x_i, x_j)` with random signs, for n towards infinity: the level
+    is asymptotic, not exact. Points must be independent.
+
+    Parameters
+    ----------
+    X : rows (n, d)
+    score : callable
+        Takes rows (n, d) and returns the gradients of log p there (n, d).
+    kernel : Kernel, str or callable, optional
+        Radial and twice differentiable; bandwidth rules are resolved on X. None is the inverse multiquadric
+        ``RationalQuadratic("median", 0.5)``, whose discrepancy detects points that escape to infinity.
+    n_bootstrap : int
+        Number of random sign vectors, at most 10^5.
+    random_state : int, RandomState, Generator or None
+        None is 0.
+
+    Returns
+    -------
+    KernelTest
+        With ``.statistic``, the squared discrepancy, ``.pvalue`` and ``.kernel``.
+
+    Raises
+    ------
+    TypeError
+        For a kernel that is not radial, not twice differentiable at x = z, or only conditionally positive definite.
+    ValueError
+        If ``score`` returns numbers that are not finite, or an array of another shape.
+
+    Notes
+    -----
+    n^2 (d + n_bootstrap) operations in float64; no n x n matrix is stored.
+
+    References
+    ----------
+    Chwialkowski, Strathmann, Gretton, *A kernel test of goodness of fit*, ICML (2016), equations (2) and (6).
+
+    Gorham, Mackey, *Measuring sample quality with kernels*, ICML (2017), theorem 8.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.random.default_rng(0).normal(0.5, 1.0, (200, 2))
+    >>> round(mc.ksd_test(X, lambda X: -X).pvalue, 3)
+    0.002
+    """
+    n_bootstrap = check_integer("n_bootstrap", n_bootstrap, most=_MOST_SIGNS)
+    rng = generator(random_state)
+    # distributions of SciPy are called to freeze them
+    if not callable(score) or hasattr(score, "pdf"):
+        raise TypeError(
+            f"score must be a function of rows, got an object of type {type(score).__name__}; for the normal density "
+            "write lambda X: -X, for two samples mercer.mmd_test(X, Z)."
+        )
+    X = as_float64(as_dense_rows(X, "X"))
+    refuse_large("X", X)
+    kernel = as_kernel(RationalQuadratic("median", 0.5) if kernel is None else kernel).resolve(X)
+    if (
+        kernel.scalar != "radial"
+        or not np.isfinite(evaluate_profile(kernel, np.zeros(1), order=2)).all()
+    ):
+        raise TypeError(
+            f"kernel = {shown(kernel)} must be radial and twice differentiable; take Gaussian, RationalQuadratic or "
+            "Cauchy."
+        )
+    if kernel.tags.conditional:
+        raise TypeError(
+            f"kernel = {shown(kernel)} is only conditionally positive definite, so that the discrepancy may be "
+            'negative; take kernel=mercer.RationalQuadratic("median", 0.5).'
+        )
+    S = np.asarray(score(X), np.float64)
+    if S.shape != X.shape:
+        raise ValueError(
+            f"score must return gradients of shape {X.shape}, one for each row of X, got {S.shape}."
+        )
+    refuse_nonfinite(S, "score(X)")
+    refuse_large("score(X)", S)
+    n = len(X)
+    # the first column is the statistic of the points
+    signs = np.column_stack([np.ones(n), rng.randint(0, 2, (n, n_bootstrap)) * 2.0 - 1.0])
+    points = Points(X)
+    found = np.zeros(1 + n_bootstrap)
+    for rows, tile in tiles(points, points):
+        check_cancelled()
+        found += np.sum(signs[rows] * (_stein(kernel, tile, S, rows) @ signs), axis=0)
+    at_least = int(np.count_nonzero(found >= found[0]))
+    return KernelTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
+
+
 def _checked(n_permutations, random_state):
     """Return the number of permutations and a generator."""
     return check_integer("n_permutations", n_permutations, most=_MOST), generator(random_state)
 
 
 def _listed(given, name, X):
-    """Return kernels that are not resolved: those of a list, one, or a Gaussian that stands for "aggregate"."""
+    """Return kernels that are not resolved: those of a list, one, or `_AGGREGATE`."""
     if isinstance(given, (list, tuple)):
         if not given:
             raise ValueError(f"{name} = {shown(given)} must hold at least one kernel.")
@@ -310,13 +427,13 @@ def _listed(given, name, X):
                 f"{name} = 'aggregate' needs rows of numbers, such as numpy.reshape(column, (-1, 1)), of labels "
                 "labels[:, None] == numpy.unique(labels); or give a kernel on these points, or several."
             )
-        return [Gaussian()]
+        return _AGGREGATE
     return [as_kernel(given, name)]
 
 
-def _resolved(given, listed, points, lengths):
+def _resolved(listed, points, lengths):
     """Return resolved kernels; "aggregate" are Gaussian and Laplace kernels of lengths in units of the median."""
-    if not (isinstance(given, str) and given == "aggregate"):
+    if listed is not _AGGREGATE:
         found = [each.resolve(points) for each in listed]
         for each in found:
             check_pairwise(each, points)
@@ -330,7 +447,7 @@ def _of_variable(X, given, name, kernel_name):
     """Return the resolved kernels of a variable, and its points."""
     listed = _listed(given, kernel_name, X)
     points = listed[0].admit(X, name)
-    return _resolved(given, listed, points, _FEW), points
+    return _resolved(listed, points, _FEW), points
 
 
 def _fits(n, number, memory):
@@ -449,6 +566,17 @@ def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = Fal
     statistic = max(float(values[which, 0]), 0.0)
     pvalue = int(np.count_nonzero(extreme <= extreme[0])) / n
     return KernelTest(statistic**0.5 if root else statistic, pvalue, kernels[which])
+
+
+def _stein(kernel, tile, S, rows):
+    """Return u(x_i, x_j) for the rows i of a tile and all j."""
+    X, Z = tile.centred
+    # (s(x) - s(z))'(x - z)
+    own = np.sum(S * Z, axis=1)
+    along = own[rows, None] + own - S[rows] @ Z.T - X @ S.T
+    first = tile.radial(kernel, 1)
+    trace = -4 * tile.sqdist * tile.radial(kernel, 2) - 2 * S.shape[1] * first
+    return (S[rows] @ S.T) * tile.radial(kernel) - 2 * first * along + trace
 
 
 @compiled
