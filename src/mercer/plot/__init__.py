@@ -7,8 +7,11 @@ from mercer._elsewhere import explain_names
 from mercer.plot.geometry import MetricDisplay, SurfaceDisplay
 from mercer.plot.images import ImageGridDisplay
 from mercer.plot.matrices import GramDisplay, SpectrumDisplay
-from mercer.plot.plane import DecisionBoundaryDisplay, KernelPCAContoursDisplay
-from mercer.plot.preimage_paths import PreImagePathsDisplay
+from mercer.plot.plane import (
+    DecisionBoundaryDisplay,
+    KernelPCAContoursDisplay,
+    PreImagePathsDisplay,
+)
 from mercer.plot.results import BoundsDisplay, ParameterGridDisplay, ReductionDisplay
 
 __all__ = [

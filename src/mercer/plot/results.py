@@ -121,11 +121,8 @@ class BoundsDisplay:
                 bar.set(facecolor="white", edgecolor="C0", hatch="////")
             if one.vacuous:
                 bar.set_alpha(0.35)
-            text = "vacuous" if one.vacuous else f"{one.value:.3g}"
-            end = (bar.get_width(), bar.get_y() + bar.get_height() / 2)
-            ax.annotate(
-                text, end, (4, 0), textcoords="offset points", va="center", fontsize="small"
-            )
+        texts = ["vacuous" if one.vacuous else f"{one.value:.3g}" for one in bounds]
+        ax.bar_label(self.bars_, texts, padding=4, fontsize="small")
         ax.set_yticks(places, [one.name for one in bounds])
         ax.invert_yaxis()
         ax.set(
@@ -330,11 +327,11 @@ class ReductionDisplay:
 
 def _plain_sizes(ax):
     """Label sizes as integers, at 1, 2 and 5 times powers of ten."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator
 
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter("{x:.0f}")
+    ax.xaxis.set_minor_formatter("")
 
 
 @dataclass(eq=False, repr=False)
