@@ -90,7 +90,7 @@ def _kernel(number, family):
     return [
         *_labelled(
             "Kernel",
-            _dropdown(f"family-{number}", {name: name for name in choice.FAMILIES}, family),
+            _dropdown(f"family-{number}", [*choice.FAMILIES], family),
         ),
         html.Div(
             _labelled(

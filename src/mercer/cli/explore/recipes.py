@@ -5,13 +5,18 @@ import numpy as np
 import mercer as mc
 
 
+def lattice(X: np.ndarray, n: int) -> list[np.ndarray]:
+    """Return n coordinates of each axis over the points of the plane, and the n^2 points of their grid."""
+    x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, n).T
+    return [x1, x2, np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)]
+
+
 def boundary(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float) -> dict[str, object]:
     """Fit a support vector machine in the plane; return it, its values on a grid, and its accuracy in three folds."""
     from sklearn.model_selection import cross_val_score
 
     model = mc.SVC(C, kernel=kernel).fit(X, y)
-    x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 60).T
-    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    x1, x2, grid = lattice(X, 60)
     values = model.decision_function(grid) if len(model.classes_) == 2 else model.predict(grid)
     accuracy = cross_val_score(mc.SVC(C, kernel=kernel), X, y, cv=3).mean()
     return {
@@ -26,8 +31,7 @@ def boundary(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float) -> dict[
 def components(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     """Fit kernel PCA in the plane; return it, and the scores of six components on a grid."""
     model = mc.KernelPCA(6, kernel=kernel).fit(X)
-    x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 45).T
-    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    x1, x2, grid = lattice(X, 45)
     return {
         "model": model,
         "x1": x1,
@@ -44,8 +48,7 @@ def spectrum(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel) -> dict[str, objec
 
 def geometry(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     """Return volume element, curvature and distance from the mean in feature space, on a grid of the plane."""
-    x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 40).T
-    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    x1, x2, grid = lattice(X, 40)
     volume = mc.manifold.volume_element(kernel, grid)
     regular = volume > 0
     curvature = np.full(len(grid), np.nan)
@@ -66,18 +69,14 @@ def denoising(X: np.ndarray, kernel: mc.Kernel, size: int) -> dict[str, object]:
     sizes = [n for n in (2, 4, 8, 16, 32, 64) if n < len(train)]
     models = {n: mc.KernelPCA(n, kernel=kernel).fit(train) for n in {*sizes, size}}
     denoised = {n: model.denoise(noisy) for n, model in models.items()}
-    errors = [np.mean(np.sum((denoised[n] - clean) ** 2, axis=1)) for n in sizes]
-    found = {
-        "sizes": sizes,
-        "errors": errors,
-        "error": np.mean(np.sum((noisy - clean) ** 2, axis=1)),
-    }
     return {
         "model": models[size],
         "clean": clean,
         "noisy": noisy,
         "denoised": denoised[size],
-        **found,
+        "sizes": sizes,
+        "errors": [np.mean(np.sum((denoised[n] - clean) ** 2, axis=1)) for n in sizes],
+        "error": np.mean(np.sum((noisy - clean) ** 2, axis=1)),
     }
 
 
@@ -91,11 +90,11 @@ def vectors(
     full = mc.SVC(C, kernel=kernel).fit(train, y_train)
     sizes = [n for n in sorted({4, 16, 64, size}) if n < len(full.support_)]
     models = {n: mc.compress(full, train, y_train, n_vectors=n, random_state=0) for n in sizes}
-    errors = [1 - model.score(test, y_test) for model in models.values()]
-    found = {
+    return {
+        "model": models.get(size, full),
+        "n_test": len(test),
         "sizes": sizes,
-        "errors": errors,
+        "errors": [1 - model.score(test, y_test) for model in models.values()],
         "n_full": len(full.support_),
         "error": 1 - full.score(test, y_test),
     }
-    return {"model": models.get(size, full), "n_test": len(test), **found}

@@ -72,8 +72,9 @@ class View:
                 lines.append("\nfrom sklearn.pipeline import make_pipeline\n")
                 model = f"make_pipeline(scaler, {model})"
             lines.append(f'mc.save({model}, "model.mercer")')
-        recipe = inspect.getsource(self.recipe)
-        return "\n\n".join([_IMPORTS, data, recipe, "\n".join(lines)]) + "\n"
+        functions = [recipes.lattice] * self.plane + [self.recipe]
+        sources = map(inspect.getsource, functions)
+        return "\n\n".join([_IMPORTS, data, *sources, "\n".join(lines)]) + "\n"
 
     def points(self, table: Table, choice: Choice) -> np.ndarray:
         """Return the points of the view: those of the table, or in the plane."""
