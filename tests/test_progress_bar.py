@@ -57,7 +57,7 @@ def test_a_fit_shows_its_last_stage_and_ends_the_bar_also_when_it_fails(terminal
     np.testing.assert_array_equal(watched.expansion_.coef, alone.expansion_.coef)
     with pytest.raises(ValueError, match="NaN"):
         watched.fit(X * np.nan, X[:, 0])
-    assert bar._draw is bar._end is None
+    assert bar._bar is None
 
 
 @pytest.mark.skipif(not hasattr(mc.SVC, "set_callbacks"), reason="scikit-learn before 1.9 has none")

@@ -1,6 +1,7 @@
 """ProgressBar: the progress of a call or a fit, in a terminal or a notebook; Progress: that of a command, as text."""
 
 import sys
+from types import SimpleNamespace
 from typing import Any, Self, TextIO
 
 from mercer._common import check_integer
@@ -40,8 +41,7 @@ class ProgressBar:
             check_integer("most", most)
         self._text = text
         self._most = most
-        self._draw = None
-        self._end = None
+        self._bar = None
 
     def __call__(self, done: int, most: float) -> bool:
         """Draw the bar with some steps done of the most; return False, which ends nothing."""
@@ -58,9 +58,9 @@ class ProgressBar:
 
     def __exit__(self, *error: object) -> None:
         """End the bar."""
-        if self._end is not None:
-            self._end()
-        self._draw = self._end = None
+        if self._bar is not None:
+            self._bar.end()
+        self._bar = None
 
     def setup(self, estimator: object, context: object) -> None:
         """Start nothing before the first step of a fit."""
@@ -89,17 +89,15 @@ class ProgressBar:
         self.__exit__()
 
     def _show(self, text, done, most, count=None):
-        if self._draw is None:
-            drawn = _rich()
-            if drawn is None:
-                plain = Progress(sys.stderr)
-                drawn = plain.draw, plain.end
-            self._draw, self._end = drawn
-        self._draw(text, done, most, count or (f"{done}" if most is None else f"{done} of {most}"))
+        if self._bar is None:
+            self._bar = _rich() or Progress(sys.stderr)
+        self._bar.draw(
+            text, done, most, count or (f"{done}" if most is None else f"{done} of {most}")
+        )
 
 
 def _rich():
-    """Return the functions that draw and end a bar of rich; None without rich."""
+    """Return a bar of rich with the functions ``draw`` and ``end`` of `Progress`; None without rich."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -121,7 +119,7 @@ def _rich():
     def draw(text, done, most, count):
         bar.update(task, description=text, completed=done, total=most, count=count)
 
-    return draw, bar.stop
+    return SimpleNamespace(draw=draw, end=bar.stop)
 
 
 class Progress:
