@@ -1,7 +1,5 @@
 """Kernels without a share of some directions of their feature space, such as those of tangents."""
 
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,6 @@ from mercer.invariance.invariant_map import check_weight
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import (
     Kernel,
-    Tags,
     kernel_class,
     refuse_infinite,
     require_kernel,
@@ -85,6 +82,8 @@ class Projected(Composite):
     array([[10.]])
     """
 
+    _tagged = {"points": "rows", "sparse": False}
+
     kernel: Kernel
     directions: Any
     weights: np.ndarray
@@ -117,11 +116,6 @@ class Projected(Composite):
 
     def __repr__(self) -> str:
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
-
-    @cached_property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel, on dense rows."""
-        return replace(super().tags, points="rows", sparse=False)
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.kernel.admit(Kernel.admit(self, points, name), name)

@@ -2,8 +2,7 @@
 
 import functools
 import operator
-from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,31 +16,18 @@ from mercer._compute.storable import storable
 from mercer._compute.tile import Tile
 from mercer._elsewhere import explained
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
 from mercer.kernels.radial import Gaussian
 
 
 @kernel_class
 class Marked(Kernel):
-    """Base class of kernels on rows (n, n_features + 1), the mark of each point last; rows without are data."""
+    """Base class of kernels on rows (n, n_features + 1), the mark of each point last; rows without are data.
 
-    @property
-    @abstractmethod
-    def _of_data(self) -> float:
-        """The mark of data."""
-
-    @abstractmethod
-    def _kernels_of(self, marks: Array) -> list[tuple[Kernel, Array]]:
-        """Return kernels k of rows without marks, and the places of the points z with the features k(., z)."""
-
-    @abstractmethod
-    def _wrong(self, marks: Array) -> Array:
-        """Return which marks are not valid."""
-
-    @property
-    @abstractmethod
-    def _rule(self) -> str:
-        """What valid marks, whose name is ``_mark``, are."""
+    Subclasses state ``_of_data``, the mark of data; ``_kernels_of`` marks, pairs of a kernel k of rows without marks
+    and the places of the points z with the features k(., z); which marks are ``_wrong``; and for errors ``_mark``, the
+    name of a mark, and ``_rule``, what valid ones are.
+    """
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         points = Kernel.admit(self, points, name)
@@ -150,19 +136,13 @@ class DirectSum(_Listed, Marked, Composite):
             check_integer("n_features", self.n_features)
 
     def __repr__(self) -> str:
-        given = [
-            *map(repr, self._kernels),
-            *([f"n_features={self.n_features}"] if self.n_features else []),
-        ]
-        return f"DirectSum({', '.join(given)})"
+        blocks = f", n_features={self.n_features}" if self.n_features else ""
+        return f"DirectSum({', '.join(map(repr, self._kernels))}{blocks})"
 
-    @cached_property
-    def tags(self) -> Tags:
-        """Those of a sum; points with blocks are dense, and methods do not move them."""
-        tags = super().tags
-        return (
-            tags if self.n_features is None else replace(tags, sparse=False, differentiable=False)
-        )
+    @property
+    def _tagged(self):
+        # points with blocks are dense, and methods do not move them
+        return {} if self.n_features is None else {"sparse": False, "differentiable": False}
 
     @cached_property
     def _kernels(self):

@@ -1,6 +1,5 @@
 """Kernels <phi(x), phi(z)> of features that a function computes, FeatureMap, or a kernel, EmpiricalMap."""
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from mercer._compute.points import (
 )
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, brief, finite, kernel_class, matched, storable_kernel
+from mercer.kernels.base import Kernel, brief, finite, kernel_class, matched, storable_kernel
 from mercer.kernels.mapped import like, pull_through
 
 
@@ -82,6 +81,7 @@ class FeatureMap(Featured):
 
     phi: Any
     jacobian: Any = None
+    positive_semidefinite = True
     explicit = True
 
     def __post_init__(self) -> None:
@@ -90,12 +90,10 @@ class FeatureMap(Featured):
             if not (callable(value) or (name == "jacobian" and value is None)):
                 raise TypeError(f"{name} must be a function of points, got {shown(value)}.")
 
-    @cached_property
-    def tags(self) -> Tags:
-        """Positive semidefinite, on rows or objects."""
-        return Tags(
-            True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None
-        )
+    @property
+    def _tagged(self):
+        smooth = self.jacobian is not None
+        return {"points": "rows or objects", "sparse": True, "differentiable": smooth}
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = self._features(Z)

@@ -1,7 +1,5 @@
 """Mapped, the kernel k(A x, A z) of mapped inputs (length scales, a linear map, any function), and its base classes."""
 
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from mercer._compute.points import Points, as_columns, count_points, owned
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, brief, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, brief, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -136,14 +134,13 @@ class Mapped(Image):
     def __repr__(self) -> str:
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
-    @cached_property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
-        tags = replace(super().tags, sparse=False, nonnegative=False)
+    @property
+    def _tagged(self):
         if not callable(self.A):
-            return replace(tags, points="rows")
-        smooth = tags.differentiable and self.jacobian is not None
-        return replace(tags, points="rows or objects", sparse=True, differentiable=smooth)
+            return {"points": "rows", "sparse": False, "nonnegative": False}
+        smooth = self.kernel.tags.differentiable and self.jacobian is not None
+        of_function = {"points": "rows or objects", "sparse": True, "nonnegative": False}
+        return of_function | {"differentiable": smooth}
 
     @property
     def _most_order(self):

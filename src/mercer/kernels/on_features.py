@@ -1,14 +1,13 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, storable_kernel
+from mercer.kernels.base import Kernel, finite, storable_kernel
 from mercer.kernels.forms import evaluate_form, form_of
 
 
@@ -62,14 +61,11 @@ class OnFeatures(Composite):
                 f"Gaussian or Polynomial, got {shown(self.kernel)}."
             )
 
-    @cached_property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
-        both = super().tags
+    @property
+    def _tagged(self):
+        # positive semidefinite and differentiable if both kernels are
         inner = self.inner.tags
-        return replace(
-            both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative
-        )
+        return {"points": inner.points, "sparse": inner.sparse, "nonnegative": inner.nonnegative}
 
     def admit(self, points: PointsLike, name: str) -> PointsLike:
         return self.inner.admit(points, name)

@@ -1,7 +1,5 @@
 """Kernels c(x) k(x, z) c(z) with a factor for each point: Rescaled, and Normalized, whose values are cosines."""
 
-from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from mercer._common import Array, shown
@@ -10,7 +8,7 @@ from mercer._compute.points import Points, as_columns
 from mercer._compute.storable import storable_as
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, Tags, finite, kernel_class, storable_kernel
+from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel
 
 
 @kernel_class
@@ -70,13 +68,10 @@ class Rescaled(Factored):
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {shown(self.c)}.")
 
-    @cached_property
-    def tags(self) -> Tags:
-        """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
-        tags = super().tags
-        return replace(
-            tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False
-        )
+    @property
+    def _tagged(self):
+        smooth = self.kernel.tags.differentiable and hasattr(self.c, "gradient")
+        return {"differentiable": smooth, "sparse": False}
 
     def _forms(self, points, name):
         # c gets the points as they are
