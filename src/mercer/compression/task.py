@@ -353,8 +353,4 @@ def _edge(values, outside):
         return values[-1] + max(
             1e-3 * max(np.ptp(values), abs(values[-1])), np.finfo(np.float32).tiny
         )
-    return (
-        values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean()
-        if outside
-        else values[0]
-    )
+    return values[[max(outside - 1, 0), outside]].mean()

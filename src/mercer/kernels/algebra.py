@@ -41,7 +41,7 @@ Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
 # --- the form in which a composite kernel keeps points: that of its parts if they agree, else that of the user --------
 
 
-def common_kind(kinds: Iterable[str | None]) -> str | None:
+def _common_kind(kinds):
     """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
     # of several, that of a kernel of any points says nothing
     found = set(kinds) - {"any"} or {"any"}
@@ -137,7 +137,7 @@ class Composite(Kernel):
         order = None if None in orders else max(orders, default=0)
         common = Tags(
             positive_semidefinite=True if order == 0 else None,
-            points=common_kind([tag.points for tag in tags]),
+            points=_common_kind([tag.points for tag in tags]),
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
             nonnegative=any(tag.nonnegative for tag in tags),
@@ -244,7 +244,7 @@ class _Pair(Function):
     def __post_init__(self) -> None:
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
-        if common_kind(kinds.values()) is None:
+        if _common_kind(kinds.values()) is None:
             raise ValueError(
                 f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}; "
                 "mercer.on_columns(kernel, columns) makes kernels of a table of those of rows and of objects."

@@ -48,9 +48,7 @@ class _Strings:
         point = as_members(
             point, name, (str, bytes, list, tuple), "a string, bytes, or a list of hashable tokens"
         )
-        if isinstance(point, list):
-            point = tuple(point)
-        return point
+        return tuple(point) if isinstance(point, list) else point
 
     def _kind(self, point):
         return f"of type {_letters(point).__name__}"

@@ -297,7 +297,7 @@ def spectral_coordinates(
     if weights is not None:
         vectors = vectors * np.sqrt(weights).astype(vectors.dtype)[:, None]
     basis = phi @ (vectors / np.sqrt(pairs.values).astype(vectors.dtype))
-    return coordinates_about(origin_of(phi, centre, weights), basis)
+    return coordinates_about(_origin_of(phi, centre, weights), basis)
 
 
 def spectral_route(run: Any, size: Size) -> Route:
@@ -367,7 +367,7 @@ def triangular(
     n = len(phi)
     centred = phi
     if centre:
-        require_matrix(n, memory)
+        _require_matrix(n, memory)
         dtype = phi.prepared.dtype
         centred = phi @ (np.eye(n, dtype=dtype) - np.asarray(1 / n, dtype))
         tol = _above_rounding(
@@ -375,7 +375,7 @@ def triangular(
         )
     factorise = cholesky.pivoted if pivot else cholesky.in_order
     basis, _ = orthonormalised(centred, tol, memory, "phi", factorise)
-    return coordinates_about(origin_of(phi, centre), basis)
+    return coordinates_about(_origin_of(phi, centre), basis)
 
 
 def _above_rounding(phi, centred, tol):
@@ -461,20 +461,20 @@ def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
     return Coordinates(basis, origin, -(values @ basis.coef), float(values @ origin.coef[:, 0]))
 
 
-def origin_of(phi: Expansion, centre: bool, weights: Array | None = None) -> Expansion:
+def _origin_of(phi, centre, weights=None):
     """Return the mean of the vectors of a block, or the vector 0 over its points."""
     return mean(phi, weights) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
 
 def _whole_spectrum(phi, centre, memory, random_state, weights=None):
     """Return all eigenpairs of the (centred) inner products above rounding."""
-    require_matrix(len(phi), memory)
+    _require_matrix(len(phi), memory)
     return eigenpairs(
         phi, Wanted(None), centre, weights=weights, memory=memory, random_state=random_state
     )
 
 
-def require_matrix(n: int, memory: Memory) -> None:
+def _require_matrix(n, memory):
     """Raise a MemoryError that names landmarks when an n x n matrix exceeds the memory limit."""
     require_memory(
         8 * n * n,
@@ -545,7 +545,7 @@ def whitened(
     V = pairs.vectors
     root = (V / np.sqrt(pairs.values).astype(V.dtype)) @ V.T
     # V is an isometry, so all formulas of an orthonormal basis hold
-    return coordinates_about(origin_of(phi, centre), phi @ root)
+    return coordinates_about(_origin_of(phi, centre), phi @ root)
 
 
 def nonsymmetric_whitening(K: ArrayLike) -> Array:

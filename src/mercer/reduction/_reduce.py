@@ -129,8 +129,8 @@ def reduce(
     if n_vectors is not None and n_vectors >= n:
         return _unchanged(target.original, f"n_vectors = {n_vectors} allows all {n} points of psi")
     if not target.squares.any():
-        expansion, relative_error = best(target, take_points(target.original.points, np.arange(1)))
-        return Reduction(expansion, relative_error, np.array([1]), np.zeros(1), None, "psi is 0")
+        one = take_points(target.original.points, np.arange(1))
+        return _unchanged(best(target, one)[0], "psi is 0")
     fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (n if fixed else n - 1)
     if not limit:

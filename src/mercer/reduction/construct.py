@@ -190,10 +190,9 @@ class Residual:
     def __init__(self, psi: Expansion, chi: Expansion | None, squares: float) -> None:
         self.kernel = psi.kernel
         self.squares = squares
-        coef = np.eye(len(psi)) if psi.coef is None else psi.coef
-        self.parts: list[Any] = [(psi.prepared, coef)] + (
-            [] if chi is None else [(chi.prepared, -chi.coef)]
-        )
+        self.parts: list[Any] = [(psi.prepared, psi.dense_coef())]
+        if chi is not None:
+            self.parts.append((chi.prepared, -chi.coef))
         self.width: float = spread(psi)
 
     def size(self, start: Array) -> Array:

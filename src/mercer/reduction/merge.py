@@ -141,7 +141,7 @@ class _Pairs:
         moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)
         self.sqdist[i] = self.sqdist[:, i] = moved
         self.slots[i] = self.used
-        self.used = self.used + 1
+        self.used += 1
         self.alive[j] = False
         self.least[j] = np.inf
         self.loss[j] = self.loss[:, j] = np.inf

@@ -100,7 +100,7 @@ class Refine(Refinement):
             return
         stage = trace.stages[-1]
         points = dense(take_points(stage.points, stage.rows))
-        scale = spread(target.psi) / term_sizes(target, points)
+        scale = spread(target.psi) / _term_sizes(target, points)
         least = 0.0 if target.kernel.tags.nonnegative else -np.inf
         bounds = np.full(points.shape, least), np.full(points.shape, np.inf)
         descent = Descent(Captured(target), points, scale, target.squares.sum(), bounds)
@@ -129,14 +129,14 @@ class Captured:
         K = kernel(Z)
         K[np.diag_indices_from(K)] += RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)
-        A = solve_symmetric(K, B)
+        A = _solve_symmetric(K, B)
         backend = pick_backend(kernel, points, shared)
         gradient = backend.vjp(kernel, points, points, lambda rows: A[rows] @ A.T)
         gradient -= backend.vjp(kernel, points, shared, lambda rows: A[rows] @ self.coef)
         return -np.einsum("ij,ij->", A, B), 2 * gradient
 
 
-def solve_symmetric(K: Array, B: Array) -> Array:
+def _solve_symmetric(K, B):
     """Solve a symmetric system, by Cholesky unless the kernel is indefinite."""
     try:
         return scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), B)
@@ -144,7 +144,7 @@ def solve_symmetric(K: Array, B: Array) -> Array:
         return scipy.linalg.solve(K, B, assume_a="sym")
 
 
-def term_sizes(target: Target, points: Array) -> Array:
+def _term_sizes(target, points):
     """Return the roots (s, 1) of the sizes of the best coefficients of points, relative to the largest one.
 
     The curvature along a point grows with the square of its coefficients; these scales remove half of the difference.
@@ -301,7 +301,7 @@ def _descent(target, points):
     bounds = np.full((2, *points.shape), np.inf) * [[[-1.0]], [[1.0]]]
     bounds[:, :, -1] = [[max(_WIDTHS[0], -most)], [min(_WIDTHS[1], most)]]
     logs = np.log(2 * points[:, -1] ** 2 / square - 1).clip(*bounds[:, 0, -1])
-    scale = np.append(np.full(points.shape[1] - 1, square**0.5), 1.0) / term_sizes(target, points)
+    scale = np.append(np.full(points.shape[1] - 1, square**0.5), 1.0) / _term_sizes(target, points)
     start = np.column_stack([points[:, :-1], logs])
     return Descent(objective, start, scale, target.squares.sum(), tuple(bounds))
 
@@ -332,7 +332,7 @@ class CapturedByWidths:
         P, across = self._values(Z, A, self.points, self.own)
         K[np.diag_indices_from(K)] = 1 + RIDGE
         B = P @ self.coef
-        C = solve_symmetric(K, B)
+        C = _solve_symmetric(K, B)
         K[np.diag_indices_from(K)] = 1
         first = self._gradient(Z, A, self.points, P * (C @ self.coef.T), across)
         second = self._gradient(Z, A, Z, K * (C @ C.T), inner)

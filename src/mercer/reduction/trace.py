@@ -33,20 +33,18 @@ class Trace:
     target: Target
     stages: list[Any]
     residuals: list[Any]
+    # the span of the last set
+    _span: Any = None
+    _latest: Any = Stage(None, np.empty(0))
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self.stages = []
         self.residuals = []
-        self._span = Span(target)
-        self._latest = None
 
     def __getstate__(self) -> Any:
         # the span serves only to extend the run
         return {"target": self.target, "stages": self.stages, "residuals": self.residuals}
-
-    def __setstate__(self, state: Any) -> None:
-        self.__dict__ |= state | {"_span": Span(state["target"]), "_latest": None}
 
     @property
     def sizes(self) -> Array:
@@ -107,10 +105,8 @@ class Trace:
 
     def _residuals(self, stage):
         latest = self._latest
-        grown = (
-            latest is not None
-            and latest.points is stage.points
-            and np.array_equal(latest.rows, stage.rows[: len(latest.rows)])
+        grown = latest.points is stage.points and np.array_equal(
+            latest.rows, stage.rows[: len(latest.rows)]
         )
         if not grown:
             self._span = Span(self.target)
