@@ -60,16 +60,12 @@ class DaskBlocks:
 
     def take(self, rows: Array) -> Array:
         """Return the rows of given numbers, sorted; blocks without any are not computed."""
-        cuts = np.searchsorted(rows, self._starts)
-        inside = [
-            rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)
-        ]
-        parts = [
-            _checked(*block)[wanted]
-            for block, wanted in zip(self.parts(), inside, strict=True)
-            if len(wanted)
-        ]
-        return join_points(_compute(*parts))
+        found = []
+        for (block, start), n in zip(self.parts(), self.array.chunks[0], strict=True):
+            wanted = rows[slice(*np.searchsorted(rows, [start, start + n]))]
+            if len(wanted):
+                found.append(_checked(block, start)[wanted - start])
+        return join_points(_compute(*found))
 
     def total(self, function: Callable[..., T], shared: object, *columns: ArrayLike | None) -> T:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
@@ -87,25 +83,23 @@ class DaskBlocks:
         # functions of the user may divide by the deviation of a row
         row = np.linspace(1, 2, self.shape[1])[None].astype(self.array.dtype)
         like = function(shared, as_block(row, 0))
-        options = {
-            "function": function,
-            "shared": delayed(shared, traverse=False),
-            "meta": like[:0],
-        }
-        if like.ndim == 1:
-            return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)
-        return self.array.map_blocks(
-            _values, chunks=(self.array.chunks[0], (like.shape[1],)), **options
+        columns = (
+            {"drop_axis": 1}
+            if like.ndim == 1
+            else {"chunks": (self.array.chunks[0], (like.shape[1],))}
         )
-
-    @property
-    def _starts(self):
-        """The first row of each block, and n."""
-        return np.concatenate([[0], np.cumsum(self.array.chunks[0])])
+        return self.array.map_blocks(
+            _values,
+            function=function,
+            shared=delayed(shared, traverse=False),
+            meta=like[:0],
+            **columns,
+        )
 
     def parts(self) -> list[tuple[Delayed, int]]:
         """Return the block and its first row, for each block."""
-        return list(zip(self.array.to_delayed()[:, 0], self._starts[:-1].tolist(), strict=True))
+        starts = np.cumsum([0, *self.array.chunks[0][:-1]]).tolist()
+        return list(zip(self.array.to_delayed()[:, 0], starts, strict=True))
 
 
 def _split(column, lengths):
@@ -253,21 +247,24 @@ class DaskMatrix:
     def values(self, function: Callable[..., Array], shared: object, symmetric: bool) -> Array:
         """Return the matrix of the blocks ``function(shared, x, z)``; half of them where it is symmetric."""
         shared = delayed(shared, traverse=False)
-        blocks = []
         mirrored = symmetric and self.X is self.Z
+        blocks = []
         for i, (x, n, others) in enumerate(self._rows()):
-            row = []
-            for j, (z, m) in enumerate(zip(others, _lengths(self.Z), strict=True)):
-                # those above the diagonal follow from the blocks of later rows
-                value = None if mirrored and j > i else delayed(function, pure=True)(shared, x, z)
-                row.append(value if value is None else da.from_delayed(value, (n, m), self.X.dtype))
-            blocks.append(row)
-        return da.block(
-            [
-                [blocks[j][i].T if v is None else v for j, v in enumerate(row)]
-                for i, row in enumerate(blocks)
+            # those above the diagonal follow from the blocks of later rows
+            known = zip(others[: i + 1] if mirrored else others, _lengths(self.Z), strict=False)
+            blocks.append(
+                [
+                    da.from_delayed(
+                        delayed(function, pure=True)(shared, x, z), (n, m), self.X.dtype
+                    )
+                    for z, m in known
+                ]
+            )
+        if mirrored:
+            blocks = [
+                row + [later[i].T for later in blocks[i + 1 :]] for i, row in enumerate(blocks)
             ]
-        )
+        return da.block(blocks)
 
     def _rows(self):
         """Yield each block of X, its length, and the blocks of Z, None in the place of the block itself."""
