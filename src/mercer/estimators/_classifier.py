@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -259,6 +259,25 @@ def store_coefficients(
     used = store_vectors(model, problem, problem.binary.block(coef))
     model.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))
     model.intercept_ = biases.astype(problem.dtype)
+
+
+class Labels(NamedTuple):
+    """Classes (c,) of the rows of positive weight; numbers of the classes of all rows, and weights (n,)."""
+
+    classes: Array
+    codes: Array
+    weights: Array
+
+
+def labels_of(X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None, name: str) -> Labels:
+    """Return the labels and weights of the rows of X, checked; ``name`` stands in errors."""
+    y = as_labels(X, y, name)
+    weights = check_weights("sample_weight", sample_weight, len(y))
+    classes = np.unique(y[weights > 0])
+    if len(classes) == 1:
+        raise one_class(name, classes[0], sample_weight)
+    # rows of weight 0 may be of another class
+    return Labels(classes, np.searchsorted(classes, y).clip(max=len(classes) - 1), weights)
 
 
 def one_class(name: str, label: object, sample_weight: ArrayLike | None) -> ValueError:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, as_float64, check_weights, notify, warn
+from mercer._common import Array, ArrayLike, as_float64, notify, warn
 from mercer._compute.points import PROBES, widened
 from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.distributed.blocks import Blocks
 from mercer.estimators._base import require_rows
-from mercer.estimators._classifier import class_weights, one_class
+from mercer.estimators._classifier import Labels, class_weights, labels_of
 from mercer.estimators._model import Model
-from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import require_classes
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
@@ -36,37 +36,15 @@ _LEAST = 1000
 _PASSES = 50
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Values of the rows of all blocks: numbers of their classes, and weights (n,)."""
-
-    classes: Array
-    codes: Array
-    weights: Array
-
-    @property
-    def numbers(self) -> Array:
-        """Numbers of all rows."""
-        return np.arange(len(self.codes))
-
-
 def columns_of(
     model: Model, blocks: Blocks, y: ArrayLike, sample_weight: ArrayLike | None
-) -> Columns:
+) -> Labels:
     """Return the labels and weights of the rows of blocks, checked; Dask arrays are computed."""
     y, sample_weight = (np.asarray(each) if is_dask(each) else each for each in (y, sample_weight))
-    name = type(model).__name__
-    y = as_labels(np.empty((blocks.shape[0], 0)), y, name)
-    weights = check_weights("sample_weight", sample_weight, len(y))
-    classes = np.unique(y[weights > 0])
-    if len(classes) == 1:
-        raise one_class(name, classes[0], sample_weight)
-    # rows of weight 0 may be of another class
-    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    return Columns(classes, codes, weights)
+    return labels_of(np.empty((blocks.shape[0], 0)), y, sample_weight, type(model).__name__)
 
 
-def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -> None:
+def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Labels) -> None:
     """Store the classifier of the rows of blocks as fitted attributes of an SVC, with the certificate over all rows.
 
     The classifier over the support vectors of all blocks is that of all rows unless another row violates its
@@ -85,7 +63,7 @@ def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -
     )
     saved = Saved(f"SVC of {len(y)} rows in blocks")
     if saved.state is None:
-        found = blocks.total(_support, inner, columns.codes, columns.weights, columns.numbers)
+        found = blocks.total(_support, inner, columns.codes, columns.weights, np.arange(len(y)))
         rows = np.unique(np.concatenate(found))
     else:
         with saved.resuming():
@@ -93,14 +71,13 @@ def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -
             saved.require(bool(rows[0] >= 0 and used[rows].all()))
             # each binary classifier needs rows of both of its classes
             saved.require(len(np.unique(columns.codes[rows])) == len(columns.classes))
-    outside = None
     stopped = False
     added = rows
     for _ in range(_PASSES):
         rows = np.union1d(rows, added)
         saved.write({"rows": rows})
         fitted = clone(inner).fit(blocks.take(rows), columns.codes[rows], columns.weights[rows])
-        outside = _outside_of(fitted, factors, blocks, columns, rows)
+        outside = _outside_of(fitted, fitted.certificate_, blocks, columns, rows)
         worst = np.argsort(-outside.violations, kind="stable")[: max(_LEAST, len(rows))]
         added = outside.rows[worst]
         stopped = notify("passes", rows=len(rows), violating=len(outside.rows))
@@ -108,17 +85,16 @@ def fit_blocks(model: Model, kernel: Kernel, blocks: Blocks, columns: Columns) -
             break
     if not stopped:
         saved.end()
-    _store(model, fitted, rows, factors, columns, outside)
+    _store(model, fitted, rows, columns, outside)
 
 
-def _store(model, fitted, rows, factors, columns, outside):
+def _store(model, fitted, rows, columns, outside):
     for name, value in vars(fitted).items():
         if name.endswith("_") or name == "_multi_class":
             setattr(model, name, value)
     model.support_ = rows[fitted.support_]
     model.classes_ = columns.classes
-    model.class_weight_ = factors
-    model.certificate_ = outside.beside(fitted.certificate_)
+    model.certificate_ = outside.certificate
     if model.certificate_.kkt > model.tol and fitted.certificate_.kkt <= fitted.tol:
         warn(
             f"SVC of blocks ended with a violation of {model.certificate_.kkt:.3g}, above tol = {model.tol:.3g}; let "
@@ -127,7 +103,7 @@ def _store(model, fitted, rows, factors, columns, outside):
         )
 
 
-def certified_blocks(model: Model, blocks: Blocks, columns: Columns) -> Certificate:
+def certified_blocks(model: Model, blocks: Blocks, columns: Labels) -> Certificate:
     """Return the certificate in float64 of a fitted SVC over the rows of blocks."""
     require_rows(model, blocks.shape[0])
     require_classes(model, columns.classes)
@@ -141,7 +117,7 @@ def certified_blocks(model: Model, blocks: Blocks, columns: Columns) -> Certific
         _n_rows=len(rows),
     )
     found = certify(inner, blocks.take(rows), columns.codes[rows], columns.weights[rows])
-    return _outside_of(model, model.class_weight_, blocks, columns, rows).beside(found)
+    return _outside_of(model, found, blocks, columns, rows).certificate
 
 
 # --- tasks ------------------------------------------------------------------------------------------------------------
@@ -161,18 +137,12 @@ def _support(inner, rows, codes, weights, numbers):
         return [numbers[clone(inner).fit(rows, codes, weights).support_]]
 
 
-@dataclass(frozen=True)
-class _Outside:
-    """Rows that are no vectors of a classifier: the sums of their losses, and those that violate its conditions."""
+class _Outside(NamedTuple):
+    """The certificate of a classifier over all rows, and the rows beside its vectors that violate its conditions."""
 
     certificate: Certificate
     rows: Array
     violations: Array
-
-    def beside(self, inside: Certificate) -> Certificate:
-        """Return the certificate of all rows; a row of each class may violate by ``kkt``."""
-        found = total([inside, self.certificate])
-        return replace(found, kkt=inside.kkt + 2 * self.certificate.kkt)
 
 
 @dataclass(frozen=True)
@@ -186,17 +156,20 @@ class _Decision:
     least: float
 
 
-def _outside_of(fitted, factors, blocks, columns, rows):
-    """Return what a classifier over some rows leaves out of the others."""
+def _outside_of(fitted, inside, blocks, columns, rows):
+    """Return what a classifier leaves out of all rows but some, of which it has the certificate ``inside``."""
     normals = in_float64(fitted.expansion_)
-    numbers = columns.numbers
+    numbers = np.arange(len(columns.codes))
     numbers[rows] = -1
     intercept = as_float64(fitted.intercept_)
-    least = _OUTSIDE * fitted.tol
-    decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
+    upper = fitted.C * fitted.class_weight_
+    decision = _Decision(normals, intercept, upper, fitted.multi_class, _OUTSIDE * fitted.tol)
     parts = blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
     certificates, outside, violations = zip(*parts, strict=True)
-    return _Outside(total(certificates), np.concatenate(outside), np.concatenate(violations))
+    found = total([inside, *certificates])
+    # a row of each class may violate
+    kkt = inside.kkt + 2 * max(each.kkt for each in certificates)
+    return _Outside(replace(found, kkt=kkt), np.concatenate(outside), np.concatenate(violations))
 
 
 def _outside(decision, rows, codes, weights, numbers):

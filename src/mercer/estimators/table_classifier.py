@@ -9,11 +9,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights
-from mercer.estimators._classifier import one_class
+from mercer._common import Array, ArrayLike, PointsLike
+from mercer.estimators._classifier import labels_of
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import fits, on_device, storable_estimator
-from mercer.estimators._rows import as_labels
 from mercer.estimators._table import TableModel
 from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
@@ -111,14 +110,8 @@ class TableClassifier(ClassifierMixin, TableModel):
         -------
         self
         """
-        y = as_labels(X, y, "TableClassifier")
-        weights = check_weights("sample_weight", sample_weight, len(y))
-        used = np.flatnonzero(weights)
-        classes, codes = np.unique(y[used], return_inverse=True)
-        if len(classes) == 1:
-            raise one_class("TableClassifier", classes[0], sample_weight)
-        Y = np.zeros((len(y), len(classes)))
-        Y[used, codes] = 1
+        classes, codes, weights = labels_of(X, y, sample_weight, "TableClassifier")
+        Y = np.eye(len(classes))[codes]
         single = len(classes) == 2
         known = self._fit_table(X, Y[:, single:], weights)
         self.classes_: Array = classes
