@@ -137,8 +137,8 @@ def test_nan_and_infinity_survive_reordered_sums():
 
 
 def test_machine_code_is_kept_and_found_again(total, tmp_path):
-    dispatcher(total, cache=True)(np.ones(3))
-    again = dispatcher(total, cache=True)
+    dispatcher(total, key="total")(np.ones(3))
+    again = dispatcher(total, key="total")
     again(np.ones(3))
     assert len(kept(tmp_path)) == 2
     assert sum(again.stats.cache_hits.values()) == 1
@@ -165,7 +165,7 @@ def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
-        dispatcher(total, cache=True)(np.ones(3))
+        dispatcher(total, key="total")(np.ones(3))
         assert seen == [False, False]
         assert gc.isenabled() == enabled
     finally:
@@ -185,7 +185,7 @@ def test_a_folder_is_not_used_if_others_can_write_to_any_part_of_its_path(
     if mode == 0o1777:
         # the sticky bit counts in folders of root only
         foreign(monkeypatch, {tmp_path / open_part: 1000})
-    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert dispatcher(total, key="total")(np.ones(3)) == 3
     assert kept(tmp_path) == []
     assert len(kept(home)) == 2
 
@@ -213,7 +213,7 @@ def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
     foreign(
         monkeypatch, {**owners, tmp_path / part: {"user": 1000, "root": 0, "another": 1001}[owner]}
     )
-    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert dispatcher(total, key="total")(np.ones(3)) == 3
     in_tree = [path for path in kept(tmp_path) if path.parent.name == "__pycache__"]
     assert len(in_tree) == (0 if owner == "another" else 2)
 
@@ -223,9 +223,9 @@ def test_a_folder_is_not_used_if_any_part_of_its_path_belongs_to_another_user(
 def test_code_that_others_can_write_after_it_was_found_is_not_read(
     total, change, suffix, tmp_path, monkeypatch
 ):
-    dispatcher(total, cache=True)(np.ones(3))
+    dispatcher(total, key="total")(np.ones(3))
     # finds its folder now, and reads at the call
-    again = dispatcher(total, cache=True)
+    again = dispatcher(total, key="total")
     (file,) = (path for path in kept(tmp_path) if path.suffix == suffix)
     if change == "mode":
         file.chmod(0o666)
@@ -243,11 +243,11 @@ def test_code_that_others_can_write_after_it_was_found_is_not_read(
 
 
 def test_code_that_others_could_write_is_replaced(total, tmp_path):
-    dispatcher(total, cache=True)(np.ones(3))
+    dispatcher(total, key="total")(np.ones(3))
     for path in kept(tmp_path):
         path.chmod(0o666)
-    dispatcher(total, cache=True)(np.ones(3))
-    again = dispatcher(total, cache=True)
+    dispatcher(total, key="total")(np.ones(3))
+    again = dispatcher(total, key="total")
     assert again(np.ones(3)) == 3
     assert sum(again.stats.cache_hits.values()) == 1
     assert not any(os.stat(path).st_mode & 0o022 for path in kept(tmp_path))
@@ -257,8 +257,8 @@ def test_links_of_the_user_to_private_folders_are_followed(total, tmp_path):
     kept_elsewhere = tmp_path / "elsewhere"
     kept_elsewhere.mkdir()
     (tmp_path / "__pycache__").symlink_to("elsewhere")
-    dispatcher(total, cache=True)(np.ones(3))
-    again = dispatcher(total, cache=True)
+    dispatcher(total, key="total")(np.ones(3))
+    again = dispatcher(total, key="total")
     again(np.ones(3))
     assert sum(again.stats.cache_hits.values()) == 1
     assert len(kept(kept_elsewhere)) == 2
@@ -267,7 +267,7 @@ def test_links_of_the_user_to_private_folders_are_followed(total, tmp_path):
 def test_code_is_private_whatever_the_mask_of_the_process_allows(total, tmp_path):
     mask = os.umask(0)
     try:
-        dispatcher(total, cache=True)(np.ones(3))
+        dispatcher(total, key="total")(np.ones(3))
     finally:
         os.umask(mask)
     paths = kept(tmp_path)
@@ -279,14 +279,14 @@ def test_without_any_folder_functions_are_compiled_and_not_kept(total, tmp_path,
     from numba.core import caching
 
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert dispatcher(total, key="total")(np.ones(3)) == 3
     assert kept(tmp_path) == []
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["truncated", "zeros", "random", "empty", "flipped"])
 def test_a_damaged_cache_costs_a_warning_and_heals(total, tmp_path, suffix, damage):
-    dispatcher(total, cache=True)(np.ones(3))
+    dispatcher(total, key="total")(np.ones(3))
     (path,) = (path for path in kept(tmp_path) if path.suffix == suffix)
     content = path.read_bytes()
     path.write_bytes(
@@ -299,8 +299,8 @@ def test_a_damaged_cache_costs_a_warning_and_heals(total, tmp_path, suffix, dama
         }[damage]
     )
     with pytest.warns(RuntimeWarning, match="damaged"):
-        assert dispatcher(total, cache=True)(np.ones(3)) == 3
-    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+        assert dispatcher(total, key="total")(np.ones(3)) == 3
+    assert dispatcher(total, key="total")(np.ones(3)) == 3
 
 
 def test_the_order_is_a_constant_of_the_compilation():

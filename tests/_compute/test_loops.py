@@ -5,7 +5,7 @@ import pytest
 
 from mercer._compute import loops
 from mercer._compute.distances import close_share
-from mercer._compute.loops import mirror, transpose
+from mercer._compute.loops import mirror
 from mercer._compute.threads import limit_threads
 
 FLOATS = [np.float32, np.float64]
@@ -214,16 +214,6 @@ def test_empty_blocks_have_their_shape(n, m, d, kind):
         matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s))
     )
     assert gradient(*block, np.ones((n, m))).shape == (n, d)
-
-
-@pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
-def test_blocks_are_transposed_into_part_of_a_larger_array(shape):
-    block = np.random.default_rng(0).random(shape)
-    whole = np.zeros((shape[1] + 2, shape[0] + 3))
-    transpose(block, whole[1:-1, 2:-1])
-    np.testing.assert_array_equal(whole[1:-1, 2:-1], block.T)
-    whole[1:-1, 2:-1] = 0
-    assert not whole.any()
 
 
 @pytest.mark.parametrize("cuts", [(0, 100), (0, 31, 33, 100), (0, 64, 100)])

@@ -38,7 +38,7 @@ class compiled:  # noqa: N801 - a decorator
     def dispatcher(self) -> Any:
         """Return Numba's dispatcher of the function, for calls from Python."""
         # an edited function that this one calls is compiled again
-        return dispatcher(self.__wrapped__, self._flags, fingerprint(self), cache=True)
+        return dispatcher(self.__wrapped__, self._flags, fingerprint(self))
 
     @functools.cached_property
     def _part(self):
@@ -54,17 +54,14 @@ class compiled:  # noqa: N801 - a decorator
         return self.dispatcher(*args)
 
 
-def dispatcher(function, flags=REORDER, key=None, cache=False, unswitched=False):
-    """Return Numba's dispatcher of a function, with machine code kept on disk if there is a key, or ``cache``.
+def dispatcher(function, flags=REORDER, key=None, unswitched=False):
+    """Return Numba's dispatcher of a function, with machine code kept on disk if there is a key, from ``fingerprint``.
 
-    ``key``, from ``fingerprint``, identifies the values in a closure: Numba does not see into compiled functions there.
+    It identifies what the function uses: Numba does not see into compiled functions in a closure.
     """
-    from mercer._compute.numba_compiler import compile_whole, keep_on_disk
+    from mercer._compute.numba_compiler import compile_whole
 
-    whole = compile_whole(function, flags, unswitched)
-    if cache or key is not None:
-        keep_on_disk(whole, key)
-    return whole
+    return compile_whole(function, flags, key, unswitched)
 
 
 def part(function, flags=REORDER, inline=False):

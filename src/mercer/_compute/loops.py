@@ -307,17 +307,6 @@ def _weigh(block, pull, mass, skip_infinite):
 
 
 @compiled
-def transpose(source, out):
-    """Copy the transpose of ``source`` (n, m) to ``out`` (m, n)."""
-    n, m = source.shape
-    for top in range(0, n, CORNER):
-        for left in range(0, m, CORNER):
-            for j in range(left, min(left + CORNER, m)):
-                for i in range(top, min(top + CORNER, n)):
-                    out[j, i] = source[i, j]
-
-
-@compiled
 def mirror(K, start, stop):
     """Copy K[i, j] to K[j, i] for i > j and columns j from ``start`` to ``stop``."""
     for first in range(start, len(K), CORNER):

@@ -57,13 +57,16 @@ _SILENT = 1.0
 _told = threading.Lock()
 
 
-def compile_whole(function, flags, unswitched=False):
-    """Return Numba's dispatcher of a function whose machine code contains those that it calls.
+def compile_whole(function, flags, key, unswitched):
+    """Return Numba's dispatcher of a function whose machine code contains those that it calls, kept on disk for a key.
 
     With ``unswitched``, loops with conditions that do not change are compiled once for each case.
     """
     kind = _Unswitched if unswitched else _Whole
-    return numba.njit(pipeline_class=kind, no_cfunc_wrapper=True, **_options(flags))(function)
+    whole = numba.njit(pipeline_class=kind, no_cfunc_wrapper=True, **_options(flags))(function)
+    if key is not None:
+        _keep_on_disk(whole, key)
+    return whole
 
 
 def compile_part(function, flags, inline):
@@ -467,26 +470,6 @@ class _ShortLower(Lower):
         item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
         return store_item(self.context, self.builder, array, item, place[0])
 
-    def lower_binop(self, resty, expr, op):
-        """Return the result of an operator on two numbers."""
-        signature = self.fndesc.calltypes[expr]
-        # powers with constant exponents have their own instructions
-        if op in (operator.pow, operator.ipow) or not all(
-            isinstance(kind, _NUMBERS) for kind in signature.args
-        ):
-            return super().lower_binop(resty, expr, op)
-        context = self.context
-        builder = self.builder
-        values = [
-            context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind)
-            for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
-        ]
-        signature = _operation(context.typing_context, op, signature.args)
-        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(
-            builder, values
-        )
-        return context.cast(builder, value, signature.return_type, resty)
-
     def _place(self, array, value, index):
         """Return the pointer to what an index means, and the lengths of the axes that remain; None if not known."""
         several = isinstance(index_type := self.typeof(index.name), types.BaseTuple)
@@ -545,14 +528,12 @@ class _ShortLower(Lower):
             self._counted_from_0(types.intp, self.builder.extract_value(bounds, k), length)
             for k in range(2)
         ]
-        start, stop = (self._smaller(self._larger(end, zero), length) for end in ends)
-        return start, self._larger(self.builder.sub(stop, start), zero)
+        start, stop = (self._extreme("<", self._extreme(">", end, zero), length) for end in ends)
+        return start, self._extreme(">", self.builder.sub(stop, start), zero)
 
-    def _larger(self, a, b):
-        return self.builder.select(self.builder.icmp_signed("<", a, b), b, a)
-
-    def _smaller(self, a, b):
-        return self.builder.select(self.builder.icmp_signed(">", a, b), b, a)
+    def _extreme(self, comparison, a, b):
+        """Return the first of two integers if it compares so with the second, else the second."""
+        return self.builder.select(self.builder.icmp_signed(comparison, a, b), a, b)
 
     def _view(self, array, found, source, pointer, lengths):
         """Return the array of a type ``found`` at a pointer into another array."""
@@ -612,11 +593,8 @@ class _ArrayRewrites(NopythonRewrites):
 # --- machine code on disk ---------------------------------------------------------------------------------------------
 
 
-def keep_on_disk(dispatcher, key):
-    """Let a dispatcher keep its machine code in a folder that only the user can write to, if there is one.
-
-    ``key`` identifies the values in a closure: Numba does not see into compiled functions there.
-    """
+def _keep_on_disk(dispatcher, key):
+    """Let a dispatcher keep its machine code in a folder that only the user can write to, if there is one."""
     try:
         # Numba has no public way to set the cache of a dispatcher
         dispatcher._cache = _GuardedCache(dispatcher.py_func, key)  # noqa: SLF001
@@ -642,11 +620,7 @@ class _GuardedCache(FunctionCache):
         locator.ensure_cache_path()
 
     def _index_key(self, sig, codegen):
-        return (
-            super()._index_key(sig, codegen)
-            if self._key is None
-            else (sig, codegen.magic_tuple(), self._key)
-        )
+        return sig, codegen.magic_tuple(), self._key
 
     def load_overload(self, sig, target_context):
         try:

@@ -33,7 +33,7 @@ _HALVINGS = 40
 # Largest weight of the distance in input space, whose square times those of distances is a number.
 _LARGEST_PULL = 1e100
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
-ONE_MINIMUM = 1e-9
+_ONE_MINIMUM = 1e-9
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
 _ORTHOGONAL = 1e-6
 # Points that show whether k(z, z) is constant.
@@ -68,18 +68,23 @@ def row_dot(a: Array, b: Array) -> Array:
 
 
 def best_of(
-    find: Callable[[Array], Found], starts: Array, measure: Callable[[Array], Array], slack: Array
+    find: Callable[[Array], Found],
+    starts: list[Array],
+    measure: Callable[[Array], Array],
+    squares: Array | None,
 ) -> Any:
-    """Return the result of lowest measure of each vector among starts (s, m, d), and how many ended there.
+    """Return the result of lowest measure of each vector among s starts (m, d), and how many ended there.
 
-    ``measure(points)`` are the values (m,), equal within ``slack`` (m,), of which the first counts. ``n_iter`` is that
-    of all starts.
+    ``measure(points)`` are the squared distances (m,) to vectors of squared norms ``squares`` (m,), which one start
+    needs neither of; the first of one minimum counts. ``n_iter`` is that of all starts.
     """
     runs = [find(start) for start in starts]
+    if len(runs) == 1:
+        return runs[0], np.ones(len(starts[0]), int)
     heights = np.array([measure(run.points) for run in runs])
     heights[np.isnan(heights)] = np.inf
     columns = np.arange(heights.shape[1])
-    lowest = heights <= heights.min(axis=0) + slack
+    lowest = heights <= heights.min(axis=0) + _ONE_MINIMUM * squares
     best = lowest.argmax(axis=0)
     found = Found(
         np.array([run.points for run in runs])[best, columns],

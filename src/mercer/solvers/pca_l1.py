@@ -65,9 +65,11 @@ def directions(
             break
         if width > 1:
             width = min(width, np.linalg.matrix_rank(rest), np.linalg.matrix_rank(rest, floor))
-        first = _longest(rest, width) if start is None else start[k : k + width]
+        longest = rest[np.argsort(-_norms(rest), kind="stable")[:width]]
+        starts = _starts(rest, longest if start is None else start[k : k + width], n_init, rng)
         with threaded_blas(_PRODUCTS * rest.size * width):
-            runs.append(_best(rest, first, n_init, max_iter, rng))
+            ascents = (ascend(rest, W, rng, max_iter) for W in starts)
+            runs.append(max(ascents, key=lambda run: run.history[-1]))
     if not runs:
         raise ValueError(
             f"no dispersion beyond rounding: entries of X, up to {size:.3g}, are rounded by more than rows differ; "
@@ -219,22 +221,11 @@ def _deflated(X, W):
     return X - (X @ W) @ W.T
 
 
-def _best(X, first, n_init, max_iter, rng):
-    """Return the run with the largest objective, from first rows and from random combinations of rows."""
-    runs = (ascend(X, W, rng, max_iter) for W in _starts(X, first, n_init, rng))
-    return max(runs, key=lambda run: run.history[-1])
-
-
 def _starts(X, first, n_init, rng):
     """Yield the first start, then random combinations of rows."""
     yield _orthonormal(first.T)
     for _ in range(n_init - 1):
         yield _orthonormal(X.T @ rng.standard_normal((len(X), len(first))))
-
-
-def _longest(X, m):
-    """Return the m longest rows."""
-    return X[np.argsort(-_norms(X), kind="stable")[:m]]
 
 
 def _result(X, runs):
