@@ -609,6 +609,15 @@ def test_functions_without_penalty_cost_nothing(alpha, global_random_seed):
     np.testing.assert_allclose(model.predict(x), K @ a, atol=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_null_space_of_few_points_is_whole(seed):
+    rng = np.random.default_rng(seed)
+    X, F = rng.normal(size=(3, 2)), rng.normal(size=(3, 1))
+    free = null_space(mc.Gaussian(0.5), X, F @ F.T)
+    assert free.shape == (3, 2)
+    np.testing.assert_allclose(F.T @ free.coef, 0, atol=1e-12)
+
+
 def test_functions_of_the_null_space_are_fitted_exactly(tmp_path):
     x, kernel = np.linspace(0, 3, 12)[:, None], mc.Gaussian(4.0)
     a = np.linspace(-1, 1, 12)

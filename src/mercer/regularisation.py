@@ -33,7 +33,7 @@ from mercer.kernels.feature_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.precomputed import transpose_gap
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
-from mercer.linalg.operators import epsilon
+from mercer.linalg.operators import ROUNDINGS, epsilon
 
 __all__ = [
     "energy",
@@ -305,7 +305,7 @@ def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
 
     Notes
     -----
-    O(n^3). Directions of D with eigenvalues below n eps of the largest are left out: they are rounding, or functions
+    O(n^3). Directions of D with eigenvalues up to those of `null_space` are left out: they are rounding, or functions
     without penalty, which `null_space` returns for ``KernelRidge(free=)``. Other classifiers and regression refuse the
     kernel if functions without penalty were left out: they cost nothing, and the model could not have them. Values cost
     n kernel values of k per point and O(n r).
@@ -363,11 +363,12 @@ def null_space(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Expansion
     Returns
     -------
     Expansion
-        As many vectors as eigenvalues of D are at most n eps of the largest; orthonormal coefficients.
+        As many vectors as eigenvalues of D are at most max(n, 32) eps of the largest; orthonormal coefficients.
 
     Notes
     -----
-    O(n^3). Eigenvalues cut as rounding may belong to functions with a small penalty, below alpha n eps of the largest.
+    O(n^3). Eigenvalues cut as rounding may belong to functions with a small penalty, below alpha max(n, 32) eps of the
+    largest.
 
     References
     ----------
@@ -402,7 +403,7 @@ def _spectrum_of_penalty(kernel, X, D):
             f"D must be positive semidefinite and not 0, but its eigenvalues reach from {values[0]:.3g} to "
             f"{values[-1]:.3g}; give inner products of P k(x_i, .)."
         )
-    return points, values, vectors, values > n * eps * values[-1]
+    return points, values, vectors, values > max(n, ROUNDINGS) * eps * values[-1]
 
 
 def _penalty_matrix(D, n):
