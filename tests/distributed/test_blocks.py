@@ -140,6 +140,18 @@ def test_a_column_of_dates_of_arrow_is_named_before_anything_is_read():
             as_blocks(table)
 
 
+def test_a_missing_entry_of_a_dictionary_of_arrow_is_missing():
+    # NumPy reads it as the last value of the dictionary
+    numbers = pyarrow.array([1.0, None] * 500).dictionary_encode()
+    table = pyarrow.table({"x": X[:, 0], "numbers": numbers})
+    for model in (mc.SVR(), mc.KernelRidge(landmarks=5)):
+        with pytest.raises(ValueError, match=r"contains NaN at \(1, 1\)"):
+            model.fit(table, X[:, 0])
+    table = pyarrow.table({"x": X[:, 0], "numbers": numbers.fill_null(2.0)})
+    expected = mc.SVR().fit(np.column_stack([X[:, 0], 500 * [1.0, 2.0]]), X[:, 0]).intercept_
+    np.testing.assert_array_equal(mc.SVR().fit(table, X[:, 0]).intercept_, expected)
+
+
 def test_a_table_of_arrow_without_columns_is_refused_as_an_array():
     with pytest.raises(
         ValueError, match=r"must have at least one row and one column, got shape \(\d+, 0\)"

@@ -87,6 +87,20 @@ def test_libraries_of_tables_and_lists_of_rows_give_one_model(global_random_seed
         )
 
 
+def test_dictionaries_of_arrow_are_the_categories_of_pandas(global_random_seed):
+    X, y = table(global_random_seed, 200)
+    X["colour"] = X["colour"].astype("category")
+    X["flag"] = pd.Categorical(np.where(np.arange(200) % 13, X["flag"] * 7, None))
+    model = mc.TableRegressor().fit(X, y)
+    arrow = pyarrow.Table.from_pandas(X)
+    assert {(column.source, column.kind) for column in model.columns_} >= {(2, "levels")}
+    for other in (arrow, X.assign(flag=X["flag"].astype(pd.ArrowDtype(arrow["flag"].type)))):
+        np.testing.assert_array_equal(model.predict(other), model.predict(X))
+        np.testing.assert_array_equal(
+            mc.TableRegressor().fit(other, y).predict(other), model.predict(X)
+        )
+
+
 def test_intervals_contain_about_their_share_of_new_targets():
     shares = []
     for seed in range(4):

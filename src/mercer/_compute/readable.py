@@ -1,5 +1,7 @@
 """Containers as users give them: refused unless they hold rows of real numbers, and read into memory if of Dask."""
 
+from typing import Any
+
 import array_api_compat
 import numpy as np
 import scipy.sparse as sp
@@ -226,8 +228,22 @@ def known_rows(values: ArrayLike, name: str) -> ArrayLike:
     return values
 
 
+def decoded(table: Any) -> Any:
+    """Return a pyarrow Table without dictionaries, of which NumPy reads a missing entry as the last value."""
+    schema = table.schema
+    for i, field in enumerate(schema):
+        if hasattr(field.type, "index_type"):
+            schema = schema.set(i, field.with_type(field.type.value_type))
+    return table.cast(schema)
+
+
 def computed(X: PointsLike, name: str, memory: Memory = "1GB") -> PointsLike:
-    """Return a Dask array or table in memory, or raise before it is computed if it exceeds a limit; others as is."""
+    """Return a Dask array or table in memory, or raise before it is computed if it exceeds a limit.
+
+    A pyarrow Table is returned without dictionaries, all others as they are.
+    """
+    if hasattr(X, "unify_dictionaries"):
+        return decoded(X)
     if not is_dask(X):
         return X
     rows = known_rows(X, name)

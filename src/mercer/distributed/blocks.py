@@ -17,7 +17,7 @@ from mercer._common import Array, ArrayLike, PointsLike, notify, shown
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
-from mercer._compute.readable import is_dask, refuse_unreadable
+from mercer._compute.readable import decoded, is_dask, refuse_unreadable
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -113,7 +113,7 @@ class Arrow:
         self.shape = (table.num_rows, table.num_columns)
 
     def __getitem__(self, rows: slice) -> Array:
-        part = self.table.slice(rows.start, rows.stop - rows.start)
+        part = decoded(self.table.slice(rows.start, rows.stop - rows.start))
         columns = [column.to_numpy() for column in part.columns]
         return np.column_stack(columns) if columns else np.empty((part.num_rows, 0))
 

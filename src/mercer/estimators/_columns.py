@@ -103,16 +103,16 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
         if reset:
             refuse_large("X", np.nan_to_num(X))
         return list(X.T)
+    # numbers of pandas and of pyarrow may be categories
+    dtypes = X.schema.types if hasattr(X, "unify_dictionaries") else getattr(X, "dtypes", ())
+    is_category = [str(dtype).startswith(("category", "dictionary")) for dtype in dtypes]
     X = computed(X, "X", model.memory)
     table = as_table(X)
     validate_data(model, X, reset=reset, skip_check_array=True)
     if reset:
         require_two(model, table)
     names = table.names or range(len(table.columns))
-    # numbers of pandas may be categories
-    is_category = [str(dtype) == "category" for dtype in getattr(X, "dtypes", ())] or [False] * len(
-        table.columns
-    )
+    is_category = is_category or [False] * len(table.columns)
     return [_read(*each) for each in zip(table.columns, names, is_category, strict=True)]
 
 
@@ -274,6 +274,7 @@ def _entry(value, name):
         )
     if not isinstance(value, (str, Real)):
         raise TypeError(
-            f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}."
+            f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}; "
+            "give numbers, such as by float(value), or categories, such as by str(value)."
         )
     return value
