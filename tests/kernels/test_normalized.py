@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.preprocessing import normalize
 
 import mercer as mc
 
@@ -39,3 +42,26 @@ def test_normalised_kernels_do_not_depend_on_the_norms_of_the_rows(dtype, sizes)
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     np.testing.assert_allclose(K, unit @ unit.T, rtol=1e-13 if dtype is np.float64 else 1e-6)
     np.testing.assert_array_equal(K, K.T)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("machine", [mc.SVC(tol=1e-8), mc.SVR(tol=1e-8), mc.NuSVC(0.2, tol=1e-8)])
+def test_machines_take_cosines_as_inner_products_of_rows_of_length_1(machine, make):
+    rng = np.random.default_rng(0)
+    X = (
+        rng.normal(size=(700, 4))
+        * (rng.random((700, 4)) < 0.6)
+        * np.geomspace(1, 1e6, 700)[:, None]
+    )
+    X[5] = 0
+    y = (X[:, 0] + X[:, 1] > 0.2 * X[:, 2]).astype(int)
+    cosine = clone(machine).set_params(kernel="cosine").fit(make(X), y)
+    unit = make(normalize(X))
+    linear = clone(machine).set_params(kernel="linear").fit(unit, y)
+    np.testing.assert_array_equal(cosine.n_iter_, linear.n_iter_)
+    gap = mc.certify(cosine, make(X), y).gap
+    assert gap <= 1e-6 * cosine.certificate_.primal
+    name = "decision_function" if hasattr(machine, "decision_function") else "predict"
+    np.testing.assert_allclose(
+        getattr(cosine, name)(make(X)), getattr(linear, name)(unit), atol=1e-6
+    )

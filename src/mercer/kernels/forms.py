@@ -12,10 +12,12 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer.kernels.algebra import Constant, Function, Scaled, Sum
 from mercer.kernels.base import Kernel, inner_kernels
+from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.rescaled import Normalized
 
 _FUNCTIONS = (Function, Normalized)
+_COSINE = Normalized(Linear())
 
 
 def form_of(kernel: Kernel) -> str | None:
@@ -164,15 +166,19 @@ def _same_map(A, B):
 
 
 def flat_kernel(kernel: Kernel) -> Kernel:
-    """Return the kernel behind all linear maps of a kernel."""
+    """Return the kernel behind all linear maps of a kernel; cosines are inner products of rows of length 1."""
     inner, A = unmapped(kernel)
-    return kernel if A is None else flat_kernel(inner)
+    if A is not None:
+        return flat_kernel(inner)
+    return kernel.kernel if kernel == _COSINE else kernel
 
 
 def flatten(kernel: Kernel, rows: Array) -> tuple[Kernel, Array]:
-    """Return the kernel behind all linear maps of a kernel, and the rows mapped by them."""
+    """Return the kernel of `flat_kernel`, and the rows on which it is the kernel."""
     inner, A = unmapped(kernel)
-    return (kernel, rows) if A is None else flatten(inner, map_rows(A, rows))
+    if A is not None:
+        return flatten(inner, map_rows(A, rows))
+    return (kernel.kernel, kernel.unit_rows(rows)) if kernel == _COSINE else (kernel, rows)
 
 
 def pull_rows(A: Array, mapped: Array, rows: Array) -> Array:

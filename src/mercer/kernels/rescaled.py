@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import scipy.sparse as sp
+
 from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.points import Points, as_columns
@@ -141,6 +143,11 @@ class Normalized(Factored):
         X_norms = self._factors(X)[:, None]
         Z_norms = self._factors(Z)[:, None]
         return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
+
+    def unit_rows(self, X: Array) -> Array:
+        """Return rows times their factors: of length 1 if the kernel is linear, rows of zeros as they are."""
+        factors = self._factors(Points(X))
+        return sp.diags(factors) @ X if sp.issparse(X) else factors[:, None] * X
 
     def _factors(self, points):
         return points.per_point((self, "inverse norms"), self._compute_inverse_norms)

@@ -186,3 +186,14 @@ def test_close_pairs_of_points_far_from_each_other_are_solved_with_their_kernel_
     found = mc.certify(model, X, y)
     assert found.kkt <= model.tol
     assert model.certificate_.primal == pytest.approx(found.primal, rel=1e-6)
+
+
+def test_rows_whose_squared_norms_exceed_float32_are_fitted_in_float64_without_a_warning():
+    X = (np.random.default_rng(0).normal(size=(300, 3)) * 1e19).astype(np.float32)
+    y = (X[:, 0] > 0) == (X[:, 1] > 0)
+    exact = mc.SVC(tol=1e-6).fit(X.astype(np.float64), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = mc.SVC(tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(model.certificate_.dual, exact.certificate_.dual, rtol=1e-6)
+    np.testing.assert_array_equal(model.support_, exact.support_)

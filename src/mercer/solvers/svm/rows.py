@@ -248,7 +248,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
 
     ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal of float64 rows.
-    Points are mapped once for a kernel of linear images.
+    Points are mapped once for a kernel of linear images or of cosines.
     """
     if ridge is not None:
         rows = rows_of(kernel, widened(points), -1.0)
@@ -473,7 +473,9 @@ class FusedRows(ScalarRows):
 
     @functools.cached_property
     def _norms(self):
-        return sum_squares(self._centred).astype(self.dtype)
+        # those that overflow are refused with the kernel values
+        with np.errstate(over="ignore"):
+            return sum_squares(self._centred).astype(self.dtype)
 
     @functools.cached_property
     def _given(self):
