@@ -115,22 +115,17 @@ def empty(numba):
 
         def generate(context, builder, signature, arguments):
             lengths = cgutils.unpack_tuple(builder, arguments[0]) if several else arguments[:1]
-            item = context.get_constant(
-                types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
-            )
-            strides = [item]
-            for length in reversed(lengths):
-                strides.insert(0, builder.mul(strides[0], length))
+            size = functools.reduce(builder.mul, lengths, _item_size(context, kind))
             if inside:
                 words, count = _fields(context, builder, arena, arguments[2], "data", "nitems")
                 take = _taker(context, builder.module)
-                found = builder.call(take, [words, count, strides[0]])
+                found = builder.call(take, [words, count, size])
                 data, memory = (builder.extract_value(found, k) for k in range(2))
                 cgutils.guard_memory_error(context, builder, data)
             else:
-                memory = context.nrt.meminfo_alloc_aligned(builder, strides[0], 64)
+                memory = context.nrt.meminfo_alloc_aligned(builder, size, 64)
                 data = context.nrt.meminfo_data(builder, memory)
-            return _array(context, builder, kind, data, lengths, strides, memory)
+            return make_array(context, builder, kind, data, lengths, memory)
 
         return kind(sizes, dtype, arena or types.Omitted(None)), generate
 
@@ -178,11 +173,8 @@ def as_square(numba):
 
         def generate(context, builder, signature, arguments):
             source, m = arguments
-            item, data, memory = _fields(
-                context, builder, values, source, "itemsize", "data", "meminfo"
-            )
-            strides = [None, builder.mul(item, m), item]
-            value = _array(context, builder, kind, data, [m, m], strides, memory)
+            data, memory = _fields(context, builder, values, source, "data", "meminfo")
+            value = make_array(context, builder, kind, data, [m, m], memory)
             return impl_ret_borrowed(context, builder, kind, value)
 
         return kind(values, numba.types.intp), generate
@@ -190,37 +182,41 @@ def as_square(numba):
     return as_square
 
 
-def _array(context, builder, kind, data, lengths, strides, memory):
-    """Return an array of a type at an address; the strides begin with that of the whole array."""
+def make_array(context, builder, kind, data, lengths, memory, parent=None):
+    """Return a contiguous array of a type at an address."""
     from numba.core import cgutils
 
-    item = context.get_data_type(kind.dtype)
-    return structure(
-        context,
-        builder,
-        kind,
-        meminfo=memory,
-        nitems=functools.reduce(builder.mul, lengths),
-        itemsize=strides[-1],
-        data=builder.bitcast(data, item.as_pointer()),
-        shape=cgutils.pack_array(builder, lengths),
-        strides=cgutils.pack_array(builder, strides[1:]),
-    )
+    strides = [_item_size(context, kind)]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    contents = {
+        "meminfo": memory,
+        "nitems": functools.reduce(builder.mul, lengths),
+        "itemsize": strides[-1],
+        "data": builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer()),
+        "shape": cgutils.pack_array(builder, lengths),
+        "strides": cgutils.pack_array(builder, strides),
+    }
+    if parent is not None:
+        contents["parent"] = parent
+    model = context.data_model_manager[kind]
+    value = context.get_constant_null(kind)
+    for name, field in contents.items():
+        value = builder.insert_value(value, field, model.get_field_position(name))
+    return value
+
+
+def _item_size(context, kind):
+    """Return the bytes of an entry of an array of a type."""
+    from numba.core.cgutils import intp_t
+
+    return intp_t(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
 
 
 def _fields(context, builder, kind, value, *names):
     """Return some fields of a value of a type."""
     place = context.data_model_manager[kind].get_field_position
     return [builder.extract_value(value, place(name)) for name in names]
-
-
-def structure(context, builder, kind, **contents):
-    """Return the value of a type with some fields, and nothing in the others."""
-    model = context.data_model_manager[kind]
-    value = context.get_constant_null(kind)
-    for name, field in contents.items():
-        value = builder.insert_value(value, field, model.get_field_position(name))
-    return value
 
 
 def address(function, *examples):

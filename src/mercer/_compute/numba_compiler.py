@@ -29,7 +29,6 @@ from llvmlite.ir.instructions import InsertValue, PhiInstr
 from numba import types
 from numba.core import ir as numba_ir
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.cgutils import pack_array
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import register_pass
@@ -39,7 +38,7 @@ from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRew
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
 from numba.np.arrayobj import load_item, store_item
 
-from mercer._compute.intrinsics import structure
+from mercer._compute.intrinsics import make_array
 
 _log = logging.getLogger("mercer")
 _NUMBERS = types.Number, types.Boolean
@@ -449,7 +448,11 @@ class _ShortLower(Lower):
             return super().lower_getitem(resty, expr, value, index, signature)
         pointer, rest = place
         if rest:
-            item = self._view(array, found, self.loadvar(value.name), pointer, rest)
+            # such views are contiguous
+            kept = [
+                self._field(array, self.loadvar(value.name), name) for name in ("meminfo", "parent")
+            ]
+            item = make_array(self.context, self.builder, found, pointer, rest, *kept)
             self.incref(found, item)
         else:
             item = load_item(self.context, self.builder, array, pointer)
@@ -534,27 +537,6 @@ class _ShortLower(Lower):
     def _extreme(self, comparison, a, b):
         """Return the first of two integers if it compares so with the second, else the second."""
         return self.builder.select(self.builder.icmp_signed(comparison, a, b), a, b)
-
-    def _view(self, array, found, source, pointer, lengths):
-        """Return the array of a type ``found`` at a pointer into another array."""
-        builder = self.builder
-        strides = [
-            self._field(array, source, "strides", array.ndim - found.ndim + k)
-            for k in range(found.ndim)
-        ]
-        kept = {
-            name: self._field(array, source, name) for name in ("meminfo", "parent", "itemsize")
-        }
-        return structure(
-            self.context,
-            builder,
-            found,
-            nitems=functools.reduce(builder.mul, lengths),
-            data=pointer,
-            shape=pack_array(builder, lengths),
-            strides=pack_array(builder, strides),
-            **kept,
-        )
 
     def _field(self, array, source, name, *place):
         model = self.context.data_model_manager[array]

@@ -20,7 +20,7 @@ from mercer._compute.distances import close_share
 from mercer._compute.memory import blocks
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
-from mercer._compute.profile import check_range, evaluate_profile, parameters
+from mercer._compute.profile import check_range, evaluate_profile
 from mercer._compute.threads import threaded_blas
 
 
@@ -118,8 +118,7 @@ class Tile:
     def local_mean(self, kernel: object, patches: windows.Windows) -> Array:
         """Return the mean (n, m) of the kernel's profile over all patches of images; in one pass for NumPy arrays."""
         if self.xp is NUMPY:
-            rows = self.X.contiguous, self.Z.contiguous
-            return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *rows)
+            return windows.means(kernel, patches, self.X.contiguous, self.Z.contiguous)
         return self.xp.concat(
             [self.xp.mean(values, axis=2) for _, values in self._local(kernel, patches)]
         )
@@ -127,8 +126,7 @@ class Tile:
     def local_gradient(self, kernel: object, patches: windows.Windows, W: Array) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
         if self.xp is NUMPY:
-            rows = self.X.contiguous, self.Z.contiguous
-            return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *rows, W)
+            return windows.gradients(kernel, patches, self.X.contiguous, self.Z.contiguous, W)
         xp = self.xp
         X = self.X.container
         Z = self.Z.container

@@ -13,7 +13,7 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
-from mercer._compute.profile import within_range
+from mercer._compute.profile import parameters, within_range
 from mercer._compute.profile_loop import loops_of_formulas
 from mercer._compute.threads import run_on_rows
 
@@ -53,21 +53,21 @@ class Windows:
         return np.kron(*both)
 
 
-def means(kernel, kind, parameters, windows, X, Z):
+def means(kernel, windows, X, Z):
     """Return the means (n, m) over all patches of the profile of their weighted products or squared distances.
 
-    X (n, d) and Z (m, d) are C-contiguous of one type; ``kind`` is "dot" or "radial". If X is Z, each value is computed
+    X (n, d) and Z (m, d) are C-contiguous of one type. If X is Z, each value is computed
     once.
     """
-    loop = _mean_loop(kernel.profile, 0, kind)
+    loop = _mean_loop(kernel.profile, 0, kernel.scalar)
     K = allocate((len(X), len(Z)), X.dtype)
     right = _blocks(Z)
     taps = windows.taps.astype(X.dtype)
-    parameters = _cast(parameters, X.dtype)
+    given = _parameters(kernel, X.dtype)
 
     def fill(rows):
         blocks = right[: -(-rows.stop // _LANES)] if X is Z else right
-        loop(X[rows], blocks, windows.shape, taps, parameters, K[rows])
+        loop(X[rows], blocks, windows.shape, taps, given, K[rows])
         if X is Z:
             K[: rows.start, rows] = K[rows, : rows.start].T
 
@@ -75,18 +75,18 @@ def means(kernel, kind, parameters, windows, X, Z):
     return K
 
 
-def gradients(kernel, kind, parameters, windows, X, Z, W):
+def gradients(kernel, windows, X, Z, W):
     """Return the gradients (n, d) of sum_ij W_ij k(x_i, z_j) in x_i, k as in ``means``; infinite slopes count as 0."""
-    loop = _gradient_loop(kernel.profile, 1, kind)
+    loop = _gradient_loop(kernel.profile, 1, kernel.scalar)
     result = np.zeros(X.shape, X.dtype)
     right = _blocks(Z)
     taps = windows.taps.astype(X.dtype)
-    parameters = _cast(parameters, X.dtype)
+    given = _parameters(kernel, X.dtype)
     weights = np.zeros((len(X), right.shape[0] * _LANES), X.dtype)
     weights[:, : len(Z)] = W
 
     def fill(rows):
-        loop(X[rows], right, windows.shape, taps, parameters, weights[rows], result[rows])
+        loop(X[rows], right, windows.shape, taps, given, weights[rows], result[rows])
 
     run_on_rows(fill, len(X), _LANES)
     return result
@@ -100,8 +100,8 @@ def _blocks(Z):
     return np.ascontiguousarray(padded.reshape(blocks, _LANES, -1).swapaxes(1, 2))
 
 
-def _cast(parameters, dtype):
-    return tuple(dtype.type(value) for value in within_range(parameters, dtype))
+def _parameters(kernel, dtype):
+    return tuple(dtype.type(value) for value in within_range(parameters(kernel), dtype))
 
 
 @loops_of_formulas
