@@ -67,10 +67,10 @@ def test_pairs_without_positive_curvature_are_not_stored():
         np.array([0]),
         np.array([[1.0, 0.0]]),
     )
-    for after in (-move, np.array([[0.0, 1.0]]), np.array([[1e-11, 1.0]])):
+    for after in (-move, np.array([[0.0, 1.0]]), np.array([[1e-16, 1.0]])):
         rule.accept(row, move, np.zeros((1, 2)), after)
         assert not rule.inverse.any()
-    rule.accept(row, move, np.zeros((1, 2)), np.array([[1e-9, 1.0]]))
+    rule.accept(row, move, np.zeros((1, 2)), np.array([[1e-15, 1.0]]))
     assert rule.inverse.any()
 
 

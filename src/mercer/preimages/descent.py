@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import (
+    HALVINGS,
     ROUNDING,
     Array,
     ArrayLike,
@@ -23,21 +24,17 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.array import tiles
-from mercer._compute.points import Points, dense, evenly_spaced
+from mercer._compute.points import PROBES, Points, dense, evenly_spaced
 from mercer.expansion import Expansion, rows_of, summands
 from mercer.kernels.direct_sum import Marked, kernel_of_data
 from mercer.preimages.base import Found
 
-# Halvings of a step after which no lower value can be told from rounding.
-_HALVINGS = 40
 # Largest weight of the distance in input space, whose square times those of distances is a number.
 _LARGEST_PULL = 1e100
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
 _ONE_MINIMUM = 1e-9
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
 _ORTHOGONAL = 1e-6
-# Points that show whether k(z, z) is constant.
-_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -173,7 +170,7 @@ class Descent:
             length = np.linalg.norm(self._v[rows], axis=1)
             stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
-            stuck = valid & ~stationary & (self._failures[rows] > _HALVINGS)
+            stuck = valid & ~stationary & (self._failures[rows] > HALVINGS)
             self._stop(
                 rows[stuck], False, "no step along the direction lowers the objective further"
             )
@@ -367,7 +364,7 @@ class Distance(_OfVectors):
 
         |psi| max(|psi|, |phi(start)|): phi(z) grows as long as psi, but where k(z, z) is constant.
         """
-        rows = dense_rows(self.psi, evenly_spaced(self.psi.prepared.n, _ROWS))
+        rows = dense_rows(self.psi, evenly_spaced(self.psi.prepared.n, PROBES))
         grows = self.kernel.diagonal_gradient(Points(rows), np.ones(len(rows))).any()
         top = np.sqrt(np.abs(self.psi.kernel.diag(start)))
         longest = np.maximum(self.norms, top) if grows else top

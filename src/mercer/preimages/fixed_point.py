@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, TINY, Array, shown
+from mercer._common import EPS, ROUNDING, TINY, Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.storable import storable
@@ -16,9 +16,6 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 from mercer.preimages.base import Found, behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot, spread, weights
-
-# Pairs of points with a squared distance below this share of the squared spread coincide (kernels with a kink).
-_TOUCHING = 1e-12
 
 
 @storable
@@ -124,7 +121,8 @@ class _WeightedMean:
         self.psi = psi
         self.pull = pull
         self.anchor = anchor
-        self.touching = _TOUCHING * scale**2
+        # pairs with such a squared distance coincide, for kernels with a kink
+        self.touching = ROUNDING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
         slope = evaluate_form(self.psi.kernel, near, order=1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import TINY, Array, check_integer
+from mercer._common import EPS, TINY, Array, check_integer
 from mercer._compute.storable import storable
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
@@ -16,8 +16,6 @@ from mercer.preimages.descent import Descent, Distance, Iterative, Restarts, row
 
 # Sufficient decrease of Armijo's rule.
 _ARMIJO = 1e-4
-# Relative curvature below which a pair of steps is not stored.
-_CURVATURE = 1e-10
 
 
 @storable
@@ -159,7 +157,8 @@ class _LimitedMemory:
         change = after - before
         curvature = row_dot(moved, change)
         size = row_dot(change, change)
-        useful = curvature > _CURVATURE * np.sqrt(size * row_dot(moved, moved))
+        # a pair whose curvature is rounding is not stored
+        useful = curvature > EPS * np.sqrt(size * row_dot(moved, moved))
         rows = rows[useful]
         moved = moved[useful]
         change = change[useful]

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._common import (
     EPS,
+    HALVINGS,
     LARGEST,
     TINY,
     Array,
@@ -240,11 +241,6 @@ def _place(neighbours, squares):
 # --- from a kernel value to the squared distance or inner product of its points --------------------------------------
 
 
-# Most doublings of an interval, and most steps of bisection in it.
-_DOUBLINGS = 100
-_STEPS = 200
-
-
 def require_invertible(method: object, kernel: Kernel) -> None:
     """Raise a TypeError unless a kernel is a monotone function of the distance or of the inner product."""
     name = type(method).__name__
@@ -302,7 +298,7 @@ def invert(kernel: Kernel, values: Array, scale: float) -> tuple[Array, Array]:
 def _bracket(gap, s, direction):
     """Double s until the solution lies between s and 0; return s, and whether it does."""
     outside = direction * gap(s) <= 0
-    for _ in range(_DOUBLINGS):
+    for _ in range(2 * HALVINGS):
         if not outside.any():
             break
         s = np.where(outside, 2 * s, s)
@@ -312,7 +308,7 @@ def _bracket(gap, s, direction):
 
 def _root(kernel, gap, sign, low, high):
     s = 0.5 * (low + high)
-    for step in range(_STEPS):
+    for step in range(4 * HALVINGS):
         value = gap(s)
         low = np.where(value < 0, s, low)
         high = np.where(value > 0, s, high)
