@@ -5,7 +5,7 @@ Tiles are cut by the number of points alone, and sums have a fixed order: the nu
 
 import numpy as np
 
-from mercer._compute.costs import COLUMNS, STRIP, TASKS
+from mercer._compute.costs import COLUMNS, TASKS
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import positions
@@ -14,18 +14,18 @@ from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
 def products(plan, V):
     """Return K(X, X) @ V (n, p) without storing K; half of its values are computed, see ``loops.products``."""
-    return _multiply(lambda strip: _computed(plan, strip), np.ascontiguousarray(V, plan.X.dtype))
+    return _multiply(lambda i: _computed(plan, i), np.ascontiguousarray(V, plan.X.dtype))
 
 
-def _computed(plan, strip):
-    """Return the function of i, j and memory that computes a tile; rows i of the strip are prepared once."""
-    lefts = {i: plan.left(plan.columns[i]) for i in strip}
+def _computed(plan, i):
+    """Return the function of j and memory that computes a tile of rows i, which are prepared once."""
+    rows = plan.columns[i]
+    left = plan.left(rows)
 
-    def tile(i, j, memory):
-        height = _size(plan.columns[i])
+    def tile(j, memory):
         width = _size(plan.columns[j])
-        block = memory[: height * width].reshape(height, width)
-        plan.values(lefts[i], plan.columns[i], j, block)
+        block = memory[: len(left) * width].reshape(len(left), width)
+        plan.values(left, rows, j, block)
         return block
 
     return tile
@@ -34,30 +34,26 @@ def _computed(plan, strip):
 def _multiply(tiles, V):
     """Return the product of a symmetric matrix with V (n, p), summed in float64 over tiles, in the type of V.
 
-    ``tiles(strip)`` returns a function of i in the strip, j <= i and memory: rows i and columns j of the matrix.
+    ``tiles(i)`` returns a function of j <= i and memory: rows i and columns j of the matrix.
     """
     places = cut(len(V), COLUMNS)
     total = np.zeros(V.shape)
     memories = []
-    for first in range(0, len(places), STRIP):
-        strip = range(first, min(first + STRIP, len(places)))
-        rows = slice(places[first].start, places[strip[-1]].stop)
-        tile = tiles(strip)
-        tasks = min(TASKS, strip.stop)
+    for i, rows in enumerate(places):
+        tile = tiles(i)
+        tasks = min(TASKS, i + 1)
         sums = np.zeros((tasks, _size(rows), V.shape[1]))
 
-        def multiply(task, strip=strip, rows=rows, tile=tile, tasks=tasks, sums=sums):
+        def multiply(task, i=i, rows=rows, tile=tile, tasks=tasks, sums=sums):
             # new pages take as long as exp
             memory = memories.pop() if memories else np.empty(COLUMNS * COLUMNS, V.dtype)
-            for j in range(task, strip.stop, tasks):
-                for i in range(max(j, strip.start), strip.stop):
-                    check_cancelled()
-                    block = tile(i, j, memory)
-                    inner = slice(places[i].start - rows.start, places[i].stop - rows.start)
-                    sums[task, inner] += block @ V[places[j]]
-                    if i > j:
-                        # no other task has these columns
-                        total[places[j]] += block.T @ V[places[i]]
+            for j in range(task, i + 1, tasks):
+                check_cancelled()
+                block = tile(j, memory)
+                sums[task] += block @ V[places[j]]
+                if i > j:
+                    # no other task has these columns
+                    total[places[j]] += block.T @ V[rows]
             memories.append(memory)
 
         # the caller checks that values are finite
@@ -90,7 +86,7 @@ class Stored:
 
     def __matmul__(self, V):
         return _multiply(
-            lambda _: lambda i, j, _: self.tile(i, j), np.ascontiguousarray(V, self.dtype)
+            lambda i: lambda j, _: self.tile(i, j), np.ascontiguousarray(V, self.dtype)
         )
 
     def diagonal(self):
@@ -156,7 +152,7 @@ def count_values(n):
 def working_bytes(n, columns):
     """Return the bytes of tiles and sums in a product of a matrix of order n in float64 with some columns."""
     tasks = min(TASKS, -(-n // COLUMNS))
-    return 8 * COLUMNS * (count_threads() * COLUMNS + tasks * STRIP * columns)
+    return 8 * COLUMNS * (count_threads() * COLUMNS + tasks * columns)
 
 
 def _start(i, j, height):
