@@ -31,7 +31,7 @@ LIMITS = {
     "landmark_steps": ("mercer.solvers.landmark_ridge", ("_STEPS",)),
     "variance_rows": ("mercer.solvers.ridge", ("ROWS",)),
     "first_components": ("mercer.solvers.pca", ("LEAST",)),
-    "factor_values": ("mercer.linalg.cholesky", ("VALUES",)),
+    "factor_bytes": ("mercer.linalg.cholesky", ("TASK",)),
     "least_memory": ("mercer.least_squares", ("SMALL_MEMORY",)),
     "preimages": ("mercer.maps.coordinates", ("ROWS",)),
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),

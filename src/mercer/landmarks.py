@@ -16,7 +16,7 @@ from mercer._common import (
     check_integer,
     shown,
 )
-from mercer._compute.costs import BLOCK, ROWS
+from mercer._compute.costs import BLOCK, ROWS, TASK
 from mercer._compute.memory import blocks
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
@@ -31,8 +31,8 @@ from mercer.linalg.operators import NOISE, epsilon
 RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
 # The name of "greedy" in earlier model files.
 _EARLIER = "pivoted"
-# Operations for n m^2 of the linear system over m landmarks.
-SYSTEM = 3.0
+# Operations for n m^2 of the sums over n points, of a scatter or a linear system over m landmarks: 1 to 3.
+_SUMS = 3.0
 # Remedies that take less memory.
 FEWER = "fewer landmarks, rule='uniform', or a larger memory="
 
@@ -280,10 +280,8 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
     """Return the bytes and the work of the selection of m of n points by a rule, none where landmarks are given."""
     match rule:
         case "randomly_pivoted":
-            # a factor, and values of a tenth of its columns at some points for each of a few threads
-            return 8 * (n * m + min(n * m // 10, 4 * cholesky.VALUES)), Work(
-                float(n * m), 2.0 * n * m * m
-            )
+            # a factor, and values of a tenth of its columns at some points for each of four threads
+            return 8 * n * m + min(8 * n * m // 10, 4 * TASK), Work(float(n * m), 2.0 * n * m * m)
         case "greedy" | "pivoted":
             # products with one vector wait for memory
             return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
@@ -316,9 +314,6 @@ def route(
     return Route("landmarks", reason, n_bytes, selection + work, run, limited, (ROWS, m), FEWER)
 
 
-def sums(n: int, m: int, flops: float) -> Work:
-    """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m.
-
-    ``flops`` are operations for n m^2.
-    """
-    return Work(float(n) * m, flops * n * m * m, 2.0 * m**3)
+def sums(n: int, m: int) -> Work:
+    """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m."""
+    return Work(float(n) * m, _SUMS * n * m * m, 2.0 * m**3)

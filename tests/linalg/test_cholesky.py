@@ -79,7 +79,7 @@ def test_the_number_of_threads_changes_no_bit_and_parts_of_the_points_none_of_th
 
     whole = found(1)
     np.testing.assert_array_equal(found(3).factor, whole.factor)
-    limits(factor_values=100)
+    limits(factor_bytes=800)
     parts = found(2)
     np.testing.assert_array_equal(parts.pivots, whole.pivots)
     np.testing.assert_allclose(parts.factor, whole.factor, atol=1e-12)

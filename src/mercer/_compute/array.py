@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.costs import BLOCK, COLUMNS, PRODUCT_ROWS
+from mercer._compute.costs import BLOCK, COLUMNS, ROWS_OF_TASK
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import Points, as_rows, join_points
@@ -118,7 +118,7 @@ def times(K, V):
     if not isinstance(K, np.ndarray):
         return K @ V
     out = np.empty((len(K), V.shape[1]), np.result_type(K, V))
-    run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), PRODUCT_ROWS)
+    run_on_rows(lambda rows: np.matmul(K[rows], V, out=out[rows]), len(K), ROWS_OF_TASK)
     return out
 
 

@@ -1,7 +1,7 @@
 """Costs: the numbers of blocks, tasks and routes that were measured, in one place.
 
 Each was chosen by measurements on two cores of a virtual machine with AVX-512, a second-level cache of 2 MB for each
-core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE, SINGLE or STRIP,
+core, OpenBLAS and glibc. With half or twice of COLUMNS, TILE, CORNER, BLOCK, DIRECT, WIDE or SINGLE,
 kernel matrices and products of 6 to 700 columns take at most 6 % longer in geometric mean, and a single one at most a
 quarter. An order or ratio that is wrong by a factor of two takes the slower of two solvers, at most three times as
 long. No number changes a result beyond rounding.
@@ -68,8 +68,6 @@ SINGLE = 1 << 16
 LONG = 4e9
 # Tasks that add up sums of their own, whatever the number of threads: each takes memory, and 16 occupy 16 threads.
 TASKS = 16
-# Rows of tiles of a symmetric matrix whose products are added up before the next begin.
-STRIP = 2
 # Pivots of a block of a Cholesky factor; a task counts so many at least, which bounds its rows.
 PIVOTS = 64
 
@@ -150,20 +148,17 @@ LARGEST_SWEEP = 16_384
 LEAST_SWEEP = 4096
 # Rows that a sweep computes together.
 SWEEP_ROWS = 256
-# Variables from which on cells solved before the whole save time.
-DIVIDED = 6000
-# Variables of such a cell.
+# Variables of a cell that is solved before the whole, which saves time where three or more are.
 CELL = 2000
 # Variables of several duals that are solved for, placed or judged at a time: their arrays are a small part of all.
 TOGETHER_VARIABLES = 1 << 16
-# Work of a compiled call between two checks for interrupts, in steps times variables or entries: 0.1 to 0.3 s.
+# Work of a compiled call between two checks for interrupts, in steps times variables or entries, or operations of
+# Newton steps: 0.1 to 0.3 s.
 STEP_WORK = 200_000_000
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
 # Coordinates of points of which a kernel row takes as long as a step.
 COORDINATES_OF_STEP = 32
-# Operations of Newton steps between two checks for interrupts.
-NEWTON_WORK = 5e8
 # Operations of all Newton steps at most.
 NEWTON_OPERATIONS = 1e10
 # Free variables that Newton steps solve for at most, and unknowns of a step on the normal of a linear kernel that a
@@ -190,10 +185,9 @@ FLOAT64_POINTS = 256
 FLOAT64_VARIABLES = 64
 # Entries of sparse rows up to which dense rows take less time.
 DENSE_ENTRIES = 1 << 18
-# Rows of a task: sparse ones, those whose squared distances are kept, and those of sums over coordinates.
-ROWS_OF_TASK = 64
-# Rows of a task of a product; half as many take up to a tenth longer.
-PRODUCT_ROWS = 128
+# Rows of a task: of a product, where half as many take up to a tenth longer; sparse ones, those whose squared distances
+# are kept, and those of sums over coordinates.
+ROWS_OF_TASK = 128
 # Operations of a task below which one thread is as fast as a pool.
 THREADED = 1 << 22
 # Operations of all Newton steps on the normal of a linear kernel.

@@ -215,9 +215,7 @@ class SVC(OverLandmarks, SupportVectorClassifier):
             return super()._routes(size)
         m, rule = chosen
         own = 8 * m * (_COORDINATES * size.n + m)
-        work = landmarks.sums(size.n, m, landmarks.SYSTEM) + Work(
-            float(_PASSES) * size.n * m, cubes=-(float(m) ** 3)
-        )
+        work = landmarks.sums(size.n, m) + Work(float(_PASSES) * size.n * m, cubes=-(float(m) ** 3))
         found = landmarks.route(self._over_landmarks, size, m, rule, eigh.ALL + 1, work)
         n_bytes = max(found.bytes, int(own + min(own, SMALL_MEMORY)))
         return [replace(found, bytes=n_bytes, limited=n_bytes)]

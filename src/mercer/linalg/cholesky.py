@@ -22,8 +22,6 @@ _MOST_JITTER = 1e-6
 # Share of the mean diagonal that is added to a Gram matrix of features that may be dependent: without it, coefficients
 # of points that approach each other diverge. It changes minima by the square of this share.
 RIDGE = 1e-10
-# Kernel values of a task while a factor grows.
-VALUES = TASK // 8
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ class Partial:
         self._reserve(size + len(pivots))
         F = self._rows[:size]
         new = self._rows[size : size + len(pivots)]
-        strips = blocks(n, max(len(pivots), PIVOTS), VALUES)
+        strips = blocks(n, 8 * max(len(pivots), PIVOTS), TASK)
 
         def task(i):
             part = new[:, strips[i]]

@@ -34,9 +34,6 @@ from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
 _logger = logging.getLogger(__name__)
 
-# Operations for n m^2 of a scatter from kernel values, or coordinates, 1 or 3.
-_FLOPS = 1.5
-
 
 def onto_landmarks(
     onto: Expansion,
@@ -285,7 +282,7 @@ class Moments:
 
 def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
     """Return the route to principal coordinates over m landmarks that a rule selects."""
-    return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m, _FLOPS))
+    return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m))
 
 
 def _from_values(Q, largest, n):

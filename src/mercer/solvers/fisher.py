@@ -63,7 +63,7 @@ def routes(size: Size, chosen: tuple[int, str] | None) -> list[Route]:
     if chosen is None:
         return [replace(each, run=discriminants) for each in least_squares.routes(size, False)]
     m, rule = chosen
-    work = landmarks.sums(size.n, m, landmarks.SYSTEM)
+    work = landmarks.sums(size.n, m)
     return [landmarks.route(restricted, size, m, rule, eigh.ALL - 0.8, work, tiles=2)]
 
 

@@ -135,7 +135,7 @@ def routes(size: Size, alpha: float | Array, chosen: tuple[int, str] | None) -> 
         ]
     n = size.n
     (m, rule) = chosen
-    direct = landmarks.sums(n, m, landmarks.SYSTEM) * fits
+    direct = landmarks.sums(n, m) * fits
     steps = landmarks.route(over_landmarks, size, m, rule, 0.0, landmark_ridge.work(n, m) * fits)
     own = landmark_ridge.stored_bytes(m)
     n_bytes = max(own, steps.bytes)

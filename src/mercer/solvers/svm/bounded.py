@@ -13,7 +13,6 @@ import numpy as np
 from mercer._common import EPS, TINY, Array
 from mercer._compute.costs import (
     CELL,
-    DIVIDED,
     KERNEL_VALUE,
     LARGEST_SWEEP,
     LEAST_SWEEP,
@@ -270,7 +269,7 @@ class _Solver:
     def start(self) -> None:
         """Begin with the solutions of small cells of points if not all variables take part in a sweep."""
         dual = self.point.dual
-        several = len(dual.coef) > max(DIVIDED, self._largest())
+        several = len(dual.coef) > max(3 * CELL, self._largest())
         if several and dual.split is None and not dual.coef.any():
             coef, n_iter = _solve_cells(self._rows, dual, self._limits)
             gradient = dual.target.copy()

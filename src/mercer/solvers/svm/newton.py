@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
+from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, STEP_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.certificates import DRIFT, ROUNDED, exact_gradient, measure_state
@@ -486,9 +486,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS
-    while newton_steps(s, NEWTON_WORK) and left > 0:
+    while newton_steps(s, float(STEP_WORK)) and left > 0:
         check_cancelled()
-        left -= NEWTON_WORK
+        left -= STEP_WORK
     return point.move(rows, near, own.coef, gradient, gaining)
 
 
