@@ -53,8 +53,6 @@ _COLUMN = 8
 _TRIANGLES = 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
-# Steps of conjugate gradients that are typical; data decide them.
-_STEPS = 30
 _FITS = "the matrix fits memory = {memory}"
 _EXCEEDS = "the matrix exceeds memory = {memory}"
 # Cost in kernel values to write an entry of the matrices of a Cholesky factor.
@@ -194,7 +192,9 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         return [Route("dense", reason, eigh.dense_bytes(m, m), work, _dense, block=(m, m))]
     rank = preconditioner_rank(m, size.budget)
     steps = Work(
-        (_STEPS + 1.0) * m * m / 2 + m * rank, 6.0 * m * rank * rank, assumed=f"{_STEPS} steps"
+        (cg.TYPICAL + 1.0) * m * m / 2 + m * rank,
+        6.0 * m * rank * rank,
+        assumed=f"{cg.TYPICAL} steps",
     )
     factor = Work((_WRITTEN + 1.0) * m * m, float(m) ** 3 / 3)
     needed = (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._common import MaybeNone, PointsLike, check_integer, shown
 from mercer._compute import html
 from mercer._compute.array import row_step
-from mercer._compute.costs import BLOCK
+from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import human_bytes, parse_memory
 from mercer._compute.routes import Size, first_that_fits
 from mercer.estimators._rows import count_rows
@@ -21,8 +21,6 @@ from mercer.kernels.radial import Matern
 from mercer.kernels.shorthand import kernel_of
 from mercer.linalg import eigh
 
-# Points of the calibration.
-_POINTS = 1024
 # A smaller eigenproblem takes more time for each n^3.
 _ORDER = 640
 _PLANNED = (
@@ -198,7 +196,7 @@ def rates(kernel: Kernel, d: int) -> Rates:
     >>> 0 < rates(mc.Gaussian(1.0), 2).value < 1e-3
     True
     """
-    few = min(d, BLOCK // _POINTS)
+    few = min(d, BLOCK // ROWS)
     if kernel.tags.points != "indices":
         try:
             kernel.admit(np.ones((1, few)), "X")
@@ -220,11 +218,11 @@ def measured(kernel: Kernel, d: int) -> Rates:
     cube = _shortest(lambda: eigh.dense(S, _ORDER)) / _ORDER**3
     if kernel.tags.points == "indices":
         return Rates(flop, flop, cube, 0.0)
-    X = np.abs(rng.standard_normal((_POINTS, d)))
-    V = rng.standard_normal((_POINTS, 16))
+    X = np.abs(rng.standard_normal((ROWS, d)))
+    V = rng.standard_normal((ROWS, 16))
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
-    value = _shortest(lambda: gram @ V) / _POINTS**2
+    value = _shortest(lambda: gram @ V) / ROWS**2
     return Rates(value, flop, cube, 0.0 if kernel.scalar else _tiles(gram, V))
 
 
@@ -234,7 +232,7 @@ def _tiles(gram, V):
     _ = gram @ V
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / (8 * _POINTS**2) + 1
+    return peak / (8 * ROWS**2) + 1
 
 
 def _shortest(call):

@@ -12,6 +12,8 @@ from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
 from mercer.linalg.operators import INACCURATE, Operator
 
+# Steps that are typical; data decide them.
+TYPICAL = 30
 _STATE = "X", "R", "P", "rz", "active", "steps"
 
 

@@ -31,9 +31,6 @@ _PATIENCE = 24
 _RESIDUALS = 3
 # Blocks of columns in a step.
 _BLOCKS = 5
-# Products, for up to so many pairs.
-_PRODUCTS = 16
-_PAIRS = 50
 
 
 def leading(
@@ -79,8 +76,8 @@ def basis_size(k: int) -> int:
 
 
 def products(k: int) -> float:
-    """Return the number of products with a block that is typical; the data decide it."""
-    return _PRODUCTS * max(1.0, k / _PAIRS)
+    """Return the number of products with a block that is typical, twice those that fill the basis; the data decide."""
+    return 2 * basis_size(k) / block_width(k)
 
 
 def basis_bytes(n: int, k: int) -> int:

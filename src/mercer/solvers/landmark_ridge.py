@@ -38,8 +38,7 @@ _STEPS = 200
 _POINTS = 1 << 14
 # Points of the preconditioner for each landmark.
 _SAMPLE = 8
-# Steps that are typical; data decide them. Operations for m^3 of the triangles of the preconditioner.
-_TYPICAL = 20
+# Operations for m^3 of the triangles of the preconditioner.
 _TRIANGLES = 4.0
 
 
@@ -51,8 +50,8 @@ def stored_bytes(m: int) -> int:
 
 def work(n: int, m: int) -> Work:
     """Return the work of ``solve`` for n points and m landmarks."""
-    steps = float(n) * m * _TYPICAL
-    return Work(steps, 4.0 * steps + _TRIANGLES * m**3, assumed=f"{_TYPICAL} steps")
+    steps = float(n) * m * cg.TYPICAL
+    return Work(steps, 4.0 * steps + _TRIANGLES * m**3, assumed=f"{cg.TYPICAL} steps")
 
 
 def solve(
