@@ -23,8 +23,11 @@ _TEXT = (
 )
 
 
-def inline(draw: Draw, size: tuple[float, float]) -> tuple[str, ...]:
-    """Return the addresses of a picture for light and for dark themes, ``size`` inches large; they hold its bytes."""
+def inline(draw: Draw, size: tuple[float, float] | None = None) -> tuple[str, ...]:
+    """Return the addresses of a picture for light and for dark themes, which hold its bytes.
+
+    It is ``size`` inches large, or has matplotlib's size.
+    """
     _axes.require()
     from matplotlib import rc_context
     from matplotlib.figure import Figure

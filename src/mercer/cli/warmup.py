@@ -15,7 +15,13 @@ from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.preimages import preimage
 from mercer.progress_bar import Progress
 
-KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
+KERNELS = (
+    Gaussian("auto"),
+    Linear(),
+    Polynomial(gamma="auto"),
+    Sigmoid("auto"),
+    Laplacian("auto"),
+)
 DTYPES = ("float64", "float32")
 
 
@@ -67,7 +73,7 @@ def _look_inside(kernel, dtype):
     for d in (8, 9):
         X, _ = _data(60, d, dtype)
         KernelPCA(2, kernel=kernel, preimage="gradient").fit(X).transform(X)
-    preimage(features(kernel, X) @ np.ones((len(X), 1), X.dtype))
+    preimage(features(kernel.resolve(X), X) @ np.ones((len(X), 1), X.dtype))
 
 
 def _data(n, d, dtype):

@@ -17,8 +17,6 @@ from mercer.cli.explore.views import VIEWS
 from mercer.cli.failure import Failure
 from mercer.formats import save
 
-# Width and height of pictures, in inches.
-SIZE = (7.2, 4.4)
 _log = logging.getLogger("mercer")
 
 
@@ -72,7 +70,7 @@ class Session:
             with self._lock:
                 view, table, (result, warned, seconds) = self._computed(choice)
                 # settings of matplotlib are those of all threads
-                shown = pictures.inline(view.draw(result, view.points(table, choice), table), SIZE)
+                shown = pictures.inline(view.draw(result, view.points(table, choice), table))
             facts = [*view.facts(result), f"computed in {1000 * seconds:.0f} ms"]
             return Answer(shown, facts, view.code(table, choice), " ".join(warned))
         except Exception as error:
