@@ -20,9 +20,8 @@ from mercer.solvers.svm.pairs import class_values, decide, is_paired
 
 # Bounds of the logarithm of the inverse temperature.
 _TEMPERATURES = (-3.0, 6.0)
-# Values of C of support vector machines, and folds that choose among them.
+# Values of C of support vector machines, among which folds choose.
 _CS = np.logspace(-1, 3, 9)
-_FOLDS = 5
 
 
 @storable_estimator
@@ -148,7 +147,7 @@ class TableClassifier(ClassifierMixin, TableModel):
         for plain in known.plain:
             columns = plain.member.columns
             kernel = plain.member.over(columns)
-            search = _Machines(kernel, Cs=_CS, cv=KFold(_FOLDS), refit=False, memory=self.memory)
+            search = _Machines(kernel, Cs=_CS, cv=KFold(), refit=False, memory=self.memory)
             X = rows.X[: judged.stop, columns]
             searches.append((search.fit(X, own, rows.weights[: judged.stop]), columns))
         best, columns = max(searches, key=lambda each: each[0].best_score_)
