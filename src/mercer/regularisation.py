@@ -13,6 +13,7 @@ from scipy.special import betaln, eval_genlaguerre, gammaln, kve, xlogy
 
 from mercer._common import (
     LARGEST,
+    TINY,
     Array,
     ArrayLike,
     PointsLike,
@@ -47,8 +48,6 @@ __all__ = [
 
 # Largest order of a derivative: polynomials of the double degree lose their digits beyond.
 _MOST_DERIVATIVES = 8
-# Largest argument of exp(-u^2 / 2): it is 0 there.
-_ZERO = 40.0
 # Order of a Bessel function above which its expansion for large orders is exact up to rounding, and an argument beyond
 # which densities underflow and SciPy's functions return NaN at last.
 _LARGE_ORDER = 30
@@ -432,8 +431,9 @@ def _derivative_products(kernel, points, order):
         )
     X = as_float64(as_dense_rows(points, "X"))
     d = X.shape[1]
-    # (-Laplacian)^r of the convolution, a Gaussian of the double square width; powers of larger numbers overflow
-    s = np.minimum(kernel.gamma * cdist(X, X, "sqeuclidean"), _ZERO**2) / 2
+    # (-Laplacian)^r of the convolution, a Gaussian of the double square width; beyond the least s with exp(-s) = 0
+    # powers may overflow
+    s = np.minimum(kernel.gamma * cdist(X, X, "sqeuclidean") / 2, -2 * np.log(TINY))
     scale = (np.pi / (2 * kernel.gamma)) ** (d / 2) * (2 * kernel.gamma) ** order
     factor = scale * math.factorial(order)
     return factor * eval_genlaguerre(order, d / 2 - 1, s) * np.exp(-s)

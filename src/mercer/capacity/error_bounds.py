@@ -313,8 +313,6 @@ def _complexity(spectrum):
 # --- covering numbers a priori ---------------------------------------------------------------------------------------
 
 
-# Margins 2^j of functions of norm 1 in the union bound.
-_MARGINS = np.arange(-40, 21)
 # Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which all numbers are whole.
 _COUNTS = 400
 _MANY = -float(np.log(EPS))
@@ -383,12 +381,12 @@ def covering_bound(
         f"{decay} of the integral operator",
         f"eigenfunctions of at most {bound:.3g}",
     )
-    octaves = _MARGINS[smallest / norm >= 2.0**_MARGINS]
-    if not len(octaves):
+    if smallest <= 0:
         failed = np.mean(model.margins <= 0)
         statement = f"There is no bound: {failed:.1%} of the training points are on the wrong side."
         return Bound("covering numbers", np.inf, statement, "error", confidence, assumptions)
-    j = int(octaves[-1])
+    # the largest power of two up to the margin
+    j = int(np.frexp(smallest / norm)[1]) - 1
     gamma = 2.0**j
     size = abs(j)
     balls = _log_balls(decay, bound, gamma / 2, n * np.log(2))

@@ -16,7 +16,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import blocks
-from mercer._compute.points import as_dense_rows
+from mercer._compute.points import PROBES, as_dense_rows
 from mercer.linalg.operators import INACCURATE
 
 # Functions g(X, t) in a list or a dict, or one function.
@@ -24,8 +24,6 @@ Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable
 
 # Step of central differences: their error is about its square.
 _STEP = EPS ** (1 / 3)
-# Rows on which a transformation by 0 is tried.
-_TRIED = 8
 
 
 def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
@@ -161,7 +159,7 @@ def _checked(X, transforms, step):
         check_positive("step", step)
     transforms = _named(transforms)
     X = as_dense_rows(X, "X")
-    some = X[:_TRIED].astype(np.float64)
+    some = X[:PROBES].astype(np.float64)
     for name, function in transforms.items():
         change = np.abs(_moved(some, name, function, 0.0) - some).max()
         if change > INACCURATE * np.abs(some).max():

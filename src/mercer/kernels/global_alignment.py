@@ -10,7 +10,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
-_LOG_ZERO = -1e300
+_LOG_ZERO = -LARGEST
 
 _inlined = functools.partial(compiled, inline=True)
 

@@ -33,8 +33,6 @@ ALL = _MATRICES + _VECTORS
 _LAPACK_ORDER = math.isqrt(np.iinfo(np.int32).max)
 # Restarts of ARPACK, more of which take as long as LAPACK.
 _RESTARTS = 10
-# Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
-_NEARLY = 1e-6
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ def _straightened(V, tol):
         check_cancelled()
         E = V.T @ V - xp.eye(V.shape[1], dtype=V.dtype, device=V.device)
         oblique = float(xp.max(xp.abs(E)))
-        if not tol < oblique < _NEARLY:
+        if oblique <= tol:
             break
         # the step towards the nearest orthonormal vectors squares their inner products
         V -= V @ (E / 2)
