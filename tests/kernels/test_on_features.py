@@ -64,6 +64,20 @@ def test_rules_of_the_inner_kernel_are_resolved_first():
     assert kernel.kernel.gamma == pytest.approx(1 / np.median(distances), rel=1e-12)
 
 
+def test_the_median_rule_takes_a_given_matrix_as_its_kernel():
+    X, inner = RNG.standard_normal((30, 2)), mc.Polynomial(2)
+    y = X[:, 0] > 0
+    models = [
+        mc.SVC(kernel=2 * mc.OnFeatures(mc.Gaussian("median"), each)).fit(points, y)
+        for each, points in ((inner, X), (mc.Precomputed(), inner(X)))
+    ]
+    expected, found = (model.kernel_.kernel.kernel.gamma for model in models)
+    assert found == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(
+        models[1].decision_function(inner(X)), models[0].decision_function(X), atol=1e-6
+    )
+
+
 def test_scale_is_refused_because_feature_vectors_have_no_coordinates():
     with pytest.raises(ValueError, match='"scale" needs coordinates.*use "median" or a number'):
         mc.OnFeatures(mc.Gaussian(), INNER).resolve(WORDS)

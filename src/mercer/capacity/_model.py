@@ -22,9 +22,9 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import PROBES, Points, count_points, evenly_spaced, take_points, widened
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer._compute.tile import Tile
-from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, kernel_class
+from mercer.kernels.precomputed import row_numbers
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import LARGEST_ERROR, in_float64

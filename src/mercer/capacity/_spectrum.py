@@ -18,10 +18,10 @@ from mercer._common import (
     check_positive,
 )
 from mercer.capacity.bound import FIXED_KERNEL, Bound
-from mercer.definiteness.evidence import row_numbers
 from mercer.expansion import Expansion, features, mean, require_symmetric, squares
 from mercer.factor import Wanted, eigenpairs
 from mercer.kernels.base import Kernel, require_kernel
+from mercer.kernels.precomputed import row_numbers
 from mercer.linalg.eigh import DENSE_ORDER
 
 # Default number of eigenvalues of a matrix that is too large for the dense solver.

@@ -13,7 +13,6 @@ from mercer.definiteness.evidence import (
     asymmetry,
     find_witness,
     largest_asymmetry,
-    row_numbers,
     smallest_eigenpair,
     try_pairs,
 )
@@ -21,7 +20,7 @@ from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import ORDERS, prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
-from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.precomputed import Precomputed, row_numbers
 from mercer.kernels.rescaled import NegativeSquare
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import convexity

@@ -17,10 +17,10 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.points import as_dense_rows
-from mercer.definiteness.evidence import largest_asymmetry, row_numbers
+from mercer.definiteness.evidence import largest_asymmetry
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.feature_map import EmpiricalMap
-from mercer.kernels.precomputed import transpose_gap
+from mercer.kernels.precomputed import row_numbers, transpose_gap
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,22 +28,6 @@ class Pairs:
     K: np.ndarray
 
 
-def row_numbers(kernel: Kernel, X: Any) -> Any:
-    """Return the numbers of all rows for the given matrix of a resolved kernel on row numbers; other points as given.
-
-    Raises a ValueError for rows of new points, which have no kernel values between them.
-    """
-    if kernel.tags.points != "indices" or np.ndim(X) != 2:
-        return X
-    rows, n = kernel.admit(X, "X").shape
-    if rows != n:
-        raise ValueError(
-            f"X has shape {(rows, n)}; for a precomputed kernel it must be the training matrix, of shape "
-            f"{(n, n)}, or row numbers."
-        )
-    return np.arange(n)
-
-
 def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     """Return the kernel values of all pairs of points; of 1 000 evenly spaced points when n >= 2 000."""
     n = count_points(X)

@@ -9,6 +9,7 @@ from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, finite, storable_kernel
 from mercer.kernels.forms import evaluate_form, form_of
+from mercer.kernels.precomputed import row_numbers
 
 
 @storable_kernel
@@ -72,7 +73,7 @@ class OnFeatures(Composite):
 
     def _resolved(self, X, sample_weight):
         inner = self.inner.resolve(X, sample_weight)
-        vectors = _FeatureVectors(inner, inner.admit(X, "X"))
+        vectors = _FeatureVectors(inner, inner.admit(row_numbers(inner, X), "X"))
         return {"kernel": self.kernel.resolve(vectors, sample_weight), "inner": inner}
 
     @finite

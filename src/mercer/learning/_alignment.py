@@ -4,9 +4,9 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, shown
 from mercer._compute.points import as_dense_rows, count_points
-from mercer.definiteness.evidence import row_numbers
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, check_pairwise, require_gradient, require_kernel
+from mercer.kernels.precomputed import row_numbers
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
 

@@ -21,8 +21,8 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer._compute.threads import serial_blas
-from mercer.definiteness.evidence import row_numbers
 from mercer.kernels.base import Kernel, check_pairwise, require_kernel
+from mercer.kernels.precomputed import row_numbers
 from mercer.learning.candidates import aligned_weights, chosen_shares, weighted_sum
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights
