@@ -379,6 +379,11 @@ def rows_of(psi: Expansion) -> Array:
     return without_marks(psi.kernel, psi.points)
 
 
+def embedded(psi: Expansion, kernel: Kernel) -> Expansion:
+    """Return psi over a kernel that has the features of its kernel and more, or as it is for any other kernel."""
+    return Expansion(kernel, psi.points, psi.coef) if extends(kernel, psi.kernel) else psi
+
+
 def direct_sum(*expansions: Expansion) -> Expansion:
     r"""Return the sum of expansions over different kernels as one expansion, over a `mercer.DirectSum` of the kernels.
 
@@ -520,10 +525,8 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     """
     require_expansion("psi", psi)
     require_expansion("chi", chi)
-    if extends(psi.kernel, chi.kernel):
-        chi = Expansion(psi.kernel, chi.points, chi.coef)
-    elif extends(chi.kernel, psi.kernel):
-        psi = Expansion(chi.kernel, psi.points, psi.coef)
+    chi = embedded(chi, psi.kernel)
+    psi = embedded(psi, chi.kernel)
     require_same_kernel(psi, chi)
     check_flag("paired", paired)
     xp = psi.prepared.xp

@@ -22,10 +22,10 @@ from mercer.estimators.quantile_svr import QuantileSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
-from mercer.expansion import Expansion, features, mean
+from mercer.expansion import Expansion, embedded, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
-from mercer.kernels.direct_sum import extends, kernel_of_data
+from mercer.kernels.direct_sum import kernel_of_data
 from mercer.kernels.shorthand import with_kernel
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
@@ -255,8 +255,7 @@ def _components(estimator: KernelPCA, psi):
     estimator._n_features_out = len(psi)  # noqa: SLF001 - scikit-learn names the outputs by it
     mu = getattr(estimator, "mean_", None)
     if mu is not None and mu.points is not psi.points:
-        if extends(psi.kernel, mu.kernel):
-            mu = Expansion(psi.kernel, mu.points, mu.coef)
+        mu = embedded(mu, psi.kernel)
         if psi.kernel not in (mu.kernel, kernel_of_data(mu.kernel)):
             raise ValueError(
                 f"expansion has the kernel {shown(psi.kernel)}, but the mean of KernelPCA has {shown(mu.kernel)}; "

@@ -631,22 +631,17 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
             raise AttributeError(
                 "loo_residuals_ needs all training points: fit with landmarks=None."
             )
-        self._free_left_out(weights)
+        terms = self._terms(self.expansion_.points)
+        if terms is not None:
+            ridge.require_determined(terms.P, weights)
         # of which points of weight 0 have residuals
-        rest = self._rest(targets, self._terms(self.expansion_.points))
+        rest = self._rest(targets, terms)
         return self._like_targets(ridge.loo_residuals(self.expansion_, rest, self.posterior_))
 
     def _rest(self, targets, terms):
         """Return targets (n, n_targets) without the constant and the free terms of the training points."""
         rest = targets - self.intercept_
         return rest if terms is None else rest - terms.columns @ self.free_coef_
-
-    def _free_left_out(self, weights):
-        """Return the free terms of the training points (n, q) or None, or raise for points that cannot be left out."""
-        free = self._free_columns(self.expansion_.points)
-        if free is not None:
-            ridge.require_determined(free, weights)
-        return free
 
     @on_device
     def leave_one_out(self, alphas: ArrayLike, rows: ArrayLike | None = None) -> Array:
@@ -703,7 +698,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         if weights is not None and not weights[places].all():
             raise ValueError("rows must have positive weights; leave out those of weight 0.")
         phi = features(self.kernel_, self.expansion_.points)
-        free = self._free_left_out(weights)
+        free = self._free_columns(phi.points)
         return self._like_targets(
             ridge.loo_path(phi, targets, found, weights, places, memory, free)
         )

@@ -119,7 +119,12 @@ class Graph(ByContent):
         marks = _as_labels(marks, "edge_labels", self.adjacency.nnz, "entries of adjacency")
         object.__setattr__(self, "edge_labels", marks)
         if self.vectors is not None:
-            object.__setattr__(self, "vectors", _as_vectors(self.vectors, len(self)))
+            vectors = owned(as_rows(self.vectors, "vectors", np.float64))
+            if len(vectors) != len(self):
+                raise ValueError(
+                    f"vectors has {len(vectors)} rows; there must be one for each of {len(self)} nodes."
+                )
+            object.__setattr__(self, "vectors", vectors)
 
     def _by_entry(self, marks):
         """Return the labels of edges, a mapping, in the order of the entries of the adjacency matrix."""
@@ -173,16 +178,6 @@ def _as_labels(labels, name, count, of):
         )
     require_hashable(labels, name)
     return labels
-
-
-def _as_vectors(vectors, count):
-    """Return a read-only copy of the vectors of nodes in float64, or raise unless each node has one."""
-    vectors = owned(as_rows(vectors, "vectors", np.float64))
-    if len(vectors) != count:
-        raise ValueError(
-            f"vectors has {len(vectors)} rows; there must be one for each of {count} nodes."
-        )
-    return vectors
 
 
 def _from_networkx(graph, name):
@@ -265,16 +260,12 @@ class _Graphs:
         return point
 
     def _kind(self, point):
-        nodes = "without" if point.labels is None else "with"
-        return (
-            f"a graph {nodes} labels"
-            + (point.edge_labels is not None) * " and with labels of edges"
-            + (
-                ""
-                if point.vectors is None
-                else f" and with vectors of {point.vectors.shape[1]} numbers"
-            )
-        )
+        kind = f"a graph {'without' if point.labels is None else 'with'} labels"
+        if point.edge_labels is not None:
+            kind += " and with labels of edges"
+        if point.vectors is not None:
+            kind += f" and with vectors of {point.vectors.shape[1]} numbers"
+        return kind
 
 
 def _labels(graph):

@@ -86,7 +86,7 @@ def independent(K: Array, coef: Array) -> Independent:
 
 @dataclass(frozen=True)
 class Elimination(Selection):
-    """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
+    """Reduced set selection that drops linearly independent terms one by one, in the order of ``eliminate``."""
 
     memory: str | int = "1GB"
 
@@ -96,53 +96,10 @@ class Elimination(Selection):
     def find(self, target, n_vectors, tol):
         """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
-        order = self.order(basis)[:n_vectors]
+        rows, _ = self.eliminate(basis)
+        order = rows[:n_vectors]
         for size in range(1, len(order) + 1):
             yield Stage(target.points, order[:size])
-
-
-class Greedy(Elimination):
-    r"""Reduced set selection (RSS): drop the term with the smallest loss; the exact form of the eigenvector criterion.
-
-    With the best coefficients A of the remaining terms, dropping term n and re-optimising the others adds the error
-
-    .. math:: \rho(n) = \sum_j \frac{A_{nj}^2}{(K^{-1})_{nn}}, \qquad
-              A_{ij} \leftarrow A_{ij} - A_{nj} \frac{(K^{-1})_{in}}{(K^{-1})_{nn}}.
-
-    The numerical null space is removed first by pivoted Cholesky: its loss is 0, and K must be invertible. Then
-    :math:`K^{-1} = W W'` is down-dated through W by one reflection per term; down-dating :math:`K^{-1}` itself loses
-    all digits for a Gaussian kernel.
-
-    Parameters
-    ----------
-    memory : str or int
-        Bytes for five n x n matrices.
-
-    Notes
-    -----
-    O(n^3) once for all sizes and columns. The sets are nested. Greedy removal need not find the best subset of each
-    size; the reported errors are recomputed for its sets.
-
-    References
-    ----------
-    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
-    methods*, IEEE TNN 10 (1999), section V-C.1 and the remark that follows it.
-    Hassibi, Stork, *Second order derivatives for network pruning: optimal brain surgeon*, NIPS 5 (1993), eq. (5).
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction import Greedy, reduce
-    >>> X = np.array([[0.0], [0.1], [3.0]])
-    >>> psi = mc.Expansion(mc.Gaussian(1.0), X, np.array([[1.0], [1.0], [0.5]]))
-    >>> answer = reduce(psi, 2, method=Greedy())
-    >>> answer.expansion.points.ravel().tolist(), bool(answer.relative_error < 0.1)
-    ([0.1, 3.0], True)
-    """
-
-    def order(self, basis: Independent) -> Array:
-        """Return the terms, the last dropped first."""
-        return eliminate(basis)[0]
 
 
 def eliminate(basis: Independent) -> tuple[Array, Array]:
@@ -217,6 +174,81 @@ def _drop(W, A, rows, losses, left, steps):
                 A[i, j] -= sign * W[i, last] * own[j]
 
 
+class Greedy(Elimination):
+    r"""Reduced set selection (RSS): drop the term with the smallest loss; the exact form of the eigenvector criterion.
+
+    With the best coefficients A of the remaining terms, dropping term n and re-optimising the others adds the error
+
+    .. math:: \rho(n) = \sum_j \frac{A_{nj}^2}{(K^{-1})_{nn}}, \qquad
+              A_{ij} \leftarrow A_{ij} - A_{nj} \frac{(K^{-1})_{in}}{(K^{-1})_{nn}}.
+
+    The numerical null space is removed first by pivoted Cholesky: its loss is 0, and K must be invertible. Then
+    :math:`K^{-1} = W W'` is down-dated through W by one reflection per term; down-dating :math:`K^{-1}` itself loses
+    all digits for a Gaussian kernel.
+
+    Parameters
+    ----------
+    memory : str or int
+        Bytes for five n x n matrices.
+
+    Notes
+    -----
+    O(n^3) once for all sizes and columns. The sets are nested. Greedy removal need not find the best subset of each
+    size; the reported errors are recomputed for its sets.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), section V-C.1 and the remark that follows it.
+    Hassibi, Stork, *Second order derivatives for network pruning: optimal brain surgeon*, NIPS 5 (1993), eq. (5).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction import Greedy, reduce
+    >>> X = np.array([[0.0], [0.1], [3.0]])
+    >>> psi = mc.Expansion(mc.Gaussian(1.0), X, np.array([[1.0], [1.0], [0.5]]))
+    >>> answer = reduce(psi, 2, method=Greedy())
+    >>> answer.expansion.points.ravel().tolist(), bool(answer.relative_error < 0.1)
+    ([0.1, 3.0], True)
+    """
+
+    eliminate = staticmethod(eliminate)
+
+
+def eliminate_by_eigenvectors(basis: Independent) -> tuple[Array, Array]:
+    """Return the terms, the last dropped first, and the bound rho(v, n) of each removal on the squared error it adds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.reduction.subset import eliminate_by_eigenvectors, independent
+    >>> eliminate_by_eigenvectors(independent(np.diag([1.0, 4.0]), np.array([[3.0], [1.0]])))
+    (array([0, 1]), array([9., 4.]))
+    """
+    K = basis.factor @ basis.factor.T
+    values = basis.factor @ basis.coordinates
+    left = np.arange(len(K))
+    dropped = []
+    bounds = []
+    while len(left):
+        with threaded_blas(9 * len(left) ** 3):
+            eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
+        # the null space is removed: eigenvalues of 0 or less are rounding errors
+        eigenvalues = np.maximum(eigenvalues, EPS * eigenvalues[-1])
+        A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
+        sizes = sum_squares(A)
+        with np.errstate(divide="ignore", over="ignore"):
+            errors = eigenvalues * (sizes[:, None] / V**2)
+        # a term without coefficients has no error, also where its entry of the eigenvector is 0
+        errors[sizes == 0] = 0
+        term, which = np.unravel_index(np.argmin(errors), errors.shape)
+        bounds.append(errors[term, which])
+        dropped.append(left[term])
+        left = np.delete(left, term)
+    return basis.rows[dropped[::-1]], np.array(bounds[::-1])
+
+
 class Eigenvector(Elimination):
     r"""Reduced set selection (RSS): drop the term that an eigenvector of the Gram matrix replaces best by the others.
 
@@ -255,42 +287,7 @@ class Eigenvector(Elimination):
     [0.1, 3.0]
     """
 
-    def order(self, basis: Independent) -> Array:
-        """Return the terms, the last dropped first."""
-        return eliminate_by_eigenvectors(basis)[0]
-
-
-def eliminate_by_eigenvectors(basis: Independent) -> tuple[Array, Array]:
-    """Return the terms, the last dropped first, and the bound rho(v, n) of each removal on the squared error it adds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.reduction.subset import eliminate_by_eigenvectors, independent
-    >>> eliminate_by_eigenvectors(independent(np.diag([1.0, 4.0]), np.array([[3.0], [1.0]])))
-    (array([0, 1]), array([9., 4.]))
-    """
-    K = basis.factor @ basis.factor.T
-    values = basis.factor @ basis.coordinates
-    left = np.arange(len(K))
-    dropped = []
-    bounds = []
-    while len(left):
-        with threaded_blas(9 * len(left) ** 3):
-            eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
-        # the null space is removed: eigenvalues of 0 or less are rounding errors
-        eigenvalues = np.maximum(eigenvalues, EPS * eigenvalues[-1])
-        A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
-        sizes = sum_squares(A)
-        with np.errstate(divide="ignore", over="ignore"):
-            errors = eigenvalues * (sizes[:, None] / V**2)
-        # a term without coefficients has no error, also where its entry of the eigenvector is 0
-        errors[sizes == 0] = 0
-        term, which = np.unravel_index(np.argmin(errors), errors.shape)
-        bounds.append(errors[term, which])
-        dropped.append(left[term])
-        left = np.delete(left, term)
-    return basis.rows[dropped[::-1]], np.array(bounds[::-1])
+    eliminate = staticmethod(eliminate_by_eigenvectors)
 
 
 @dataclass(frozen=True)

@@ -435,6 +435,8 @@ def loo_path(
     require_memory(
         int(8 * eigh.ALL * n * n), memory, f"all eigenpairs of {n} points", "fewer points"
     )
+    if free is not None:
+        require_determined(free, weights)
     inner, root, Q = _weighted(InnerProducts(phi, memory), weights, free)
     M = inner.dense()
     trace = float(np.trace(M))
