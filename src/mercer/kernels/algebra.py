@@ -3,12 +3,11 @@
 import copy
 import functools
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cached_property
 from numbers import Real
 from operator import add, is_, methodcaller
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,9 +32,6 @@ _MOST_LEVELS = 200
 _GROUPED = 64
 # Key of the value of each point that marks a copy.
 _COPIED = "copied"
-# Values of the inner kernels of a kernel, and the inner kernels with derivatives in their values.
-Values: TypeAlias = Callable[[Kernel], Any]
-Slopes: TypeAlias = Iterable[tuple[Kernel, Any]]
 
 
 # --- the form in which a composite kernel keeps points: that of its parts if they agree, else that of the user --------
@@ -188,11 +184,11 @@ class Function(Composite):
     """Base class of kernels f(k1(x, z), ...) of their inner kernels; f takes values of any kind, such as symbols."""
 
     @abstractmethod
-    def _compose(self, value: Values) -> Any:
+    def _compose(self, value) -> Any:
         """Return f of the values of the inner kernels, ``value(kernel)``."""
 
     @abstractmethod
-    def _derivatives(self, value: Values) -> Slopes:
+    def _derivatives(self, value) -> Any:
         """Return the inner kernels with the derivatives of f in their values."""
 
     @finite

@@ -1,10 +1,8 @@
 """Kernels of products of functions of single columns: Anova, their sum over subsets, and BSpline."""
 
 import functools
-from collections.abc import Iterable
 from itertools import pairwise
 from operator import mul
-from typing import Any
 
 import numpy as np
 
@@ -134,7 +132,7 @@ def _sums(values, degree):
         yield sums
 
 
-def _last(sums: Iterable[list[Array]]) -> Array:
+def _last(sums) -> Array:
     *_, last = sums
     return last[-1]
 
@@ -213,7 +211,7 @@ class BSpline(Kernel):
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
 
-    def _splines(self, xp: Any, differences: list[Any]) -> list[Any]:
+    def _splines(self, xp, differences):
         """Return B of each array of differences."""
         return [_pieces(xp, abs(t), 2 * self.order + 1, 1)[0] for t in differences]
 

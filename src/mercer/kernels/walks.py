@@ -163,8 +163,8 @@ def _solve_directed(left, right, decay, rate):
     _combine(rest, decay, step, rest)
     if not _inner(rest, rest) <= pairs:
         # the method broke down, also with NaN
-        _combine(zero, 0.0, zero, x)
-        _combine(start, 0.0, zero, rest)
+        x = zero
+        rest = start.copy()
     total = _inner(start, x)
     # the rest adds decay^t W^t rest, whose largest entry shrinks by the rate at least
     while _largest(rest) * pairs > tolerance * total:
