@@ -1,6 +1,7 @@
 """Pre-images: points z of input space whose features phi(z) are near given vectors of the feature space."""
 
-from mercer.preimages._preimage import Ray, preimage, ray
+from mercer.preimages._preimage import preimage
+from mercer.preimages._ray import Ray, ray
 from mercer.preimages.base import Found, Method, PreImage
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
