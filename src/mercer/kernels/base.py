@@ -691,7 +691,7 @@ def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
         if name not in values or (group and not isinstance(value, Kernel)):
             text = f"Invalid parameter {shown(name)} for kernel {shown(kernel)}. "
             try:
-                type(kernel)(**{name: value})
+                type(kernel)(**inner_kernels(kernel) | {name: value})
             except TypeError as error:
                 text = f"{text}{error} "
             raise ValueError(f"{text}Valid parameters are: {sorted(kernel.get_params())}.")
