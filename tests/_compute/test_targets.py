@@ -156,3 +156,15 @@ def test_all_regressions_refuse_values_that_are_no_targets(estimator, bad):
     with pytest.raises(error, match=message):
         estimator.fit(X, y, np.ones(6))
     assert not hasattr(estimator, "kernel_")
+
+
+def test_a_missing_entry_of_a_column_of_arrow_is_missing():
+    # NumPy reads that of a dictionary as its last value
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    for values, model in ((["a", None, "b"], mc.SVC()), ([1.0, None, 2.0], mc.SVR())):
+        column = pyarrow.chunked_array([pyarrow.array(values * 2).dictionary_encode()])
+        with pytest.raises(ValueError, match=r"Input y contains NaN\. y\[1\] = "):
+            model.fit(X, column)
+        known = column.fill_null(values[0])
+        found = model.fit(X, known).predict(X)
+        np.testing.assert_array_equal(found, model.fit(X, known.to_pylist()).predict(X))

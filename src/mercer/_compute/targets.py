@@ -14,7 +14,8 @@ def refuse_targets(y, name="y"):
             f"{name} must not be a masked array or have missing entries; drop the rows of those first."
         )
     try:
-        array = np.asarray(y)
+        # of chunks of a dictionary of pyarrow NumPy reads a missing entry as the last value
+        array = np.asarray(y.combine_chunks() if hasattr(y, "combine_chunks") else y)
     except ValueError:
         raise ValueError(
             f"{name} must hold one label or number for each row; its entries differ in length."
@@ -51,7 +52,7 @@ def refuse_targets(y, name="y"):
         _refuse_nonfinite(array, name)
     if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, (list, tuple))):
         # NumPy makes texts of numbers beside texts
-        _refuse_mixed(np.asarray(y, dtype=object), name)
+        _refuse_mixed(array if array.dtype.kind == "O" else np.asarray(y, dtype=object), name)
 
 
 def class_places(y, classes, name="y"):
