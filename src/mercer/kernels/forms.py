@@ -14,7 +14,7 @@ from mercer.kernels.algebra import Constant, Function, Scaled, Sum
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import Mapped, map_rows
-from mercer.kernels.rescaled import Normalized
+from mercer.kernels.rescaled import Normalized, unit_rows
 
 _FUNCTIONS = (Function, Normalized)
 _COSINE = Normalized(Linear())
@@ -178,7 +178,7 @@ def flatten(kernel: Kernel, rows: Array) -> tuple[Kernel, Array]:
     inner, A = unmapped(kernel)
     if A is not None:
         return flatten(inner, map_rows(A, rows))
-    return (kernel.kernel, kernel.unit_rows(rows)) if kernel == _COSINE else (kernel, rows)
+    return (kernel.kernel, unit_rows(kernel, rows)) if kernel == _COSINE else (kernel, rows)
 
 
 def pull_rows(A: Array, mapped: Array, rows: Array) -> Array:

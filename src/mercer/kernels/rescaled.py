@@ -144,11 +144,6 @@ class Normalized(Factored):
         Z_norms = self._factors(Z)[:, None]
         return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
 
-    def unit_rows(self, X: Array) -> Array:
-        """Return rows times their factors: of length 1 if the kernel is linear, rows of zeros as they are."""
-        factors = self._factors(Points(X))
-        return sp.diags(factors) @ X if sp.issparse(X) else factors[:, None] * X
-
     def _factors(self, points):
         return points.per_point((self, "inverse norms"), self._compute_inverse_norms)
 
@@ -185,3 +180,9 @@ class Normalized(Factored):
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.zeros()
+
+
+def unit_rows(kernel: Normalized, X: Array) -> Array:
+    """Return rows times their factors: of length 1 if the kernel is linear, rows of zeros as they are."""
+    factors = kernel._factors(Points(X))  # noqa: SLF001
+    return sp.diags(factors) @ X if sp.issparse(X) else factors[:, None] * X
