@@ -94,16 +94,7 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
         share = int(sizes.sum()) // (2 * min(count_threads(), limits.workers))
         parts = groups(duals.stops, min(share, TOGETHER_VARIABLES))
     # parts that are solved leave no copy
-    found = Solution(
-        coef=np.empty_like(duals.coef),
-        gradient=np.empty_like(duals.coef),
-        bias=0.0,
-        violation=0.0,
-        n_iter=0,
-        primal=0.0,
-        value=0.0,
-        stops=duals.stops,
-    )
+    found = Solution(np.empty_like(duals.coef), np.empty_like(duals.coef), stops=duals.stops)
 
     def solve(k):
         own = duals[parts[k]]

@@ -285,8 +285,6 @@ class Point:
             biases.mean(keepdims=True),
             self.violation,
             self.n_iter,
-            0.0,
-            0.0,
             margin=0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0,
             unit=unit,
             noise=self.noise,

@@ -216,11 +216,11 @@ class Solution(Joined):
 
     coef: np.ndarray
     gradient: np.ndarray
-    bias: Any
-    violation: Any
-    n_iter: Any
-    primal: Any
-    value: Any
+    bias: Any = 0.0
+    violation: Any = 0.0
+    n_iter: Any = 0
+    primal: Any = 0.0
+    value: Any = 0.0
     margin: Any = 1.0
     unit: Any = 1.0
     noise: Any = 0.0

@@ -81,7 +81,7 @@ def solve_path(
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
         target = np.tile(unit.target, k)
-        return Solution(np.zeros(k * n), target, bias, 0.0, 0, 0.0, 0.0, stops=stops)
+        return Solution(np.zeros(k * n), target, bias, stops=stops)
     if known is None:
         return _solve_each(rows, unit, Cs, options)
     width = len(known.values)
