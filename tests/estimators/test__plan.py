@@ -382,7 +382,7 @@ def test_twice_the_points_take_the_time_of_the_operations():
             5,
             2,
             TypeError,
-            "landmarks must be a list or an array.* got None",
+            "landmarks = None must be a rule or points",
         ),
         (
             mc.Nystroem(n_components=None),

@@ -83,11 +83,6 @@ class Data:
     size: Size
     weights: Array | None = None
 
-    @property
-    def points(self) -> PointsLike:
-        """The points of ``phi``."""
-        return self.phi.prepared.container
-
 
 @estimator_mixin
 class KernelEstimator(Model):
@@ -216,22 +211,27 @@ class KernelEstimator(Model):
                 "their order."
             )
 
+    def _spanning(self):
+        """Return the number of landmarks, or the landmarks, None for all points, and the rule that selects a number."""
+        return self.landmarks, self.rule
+
     def _chosen_landmarks(self, size):
         """Return the number of landmarks and their rule, "given" for points; None where all points span."""
-        given = self.landmarks
+        given, rule = self._spanning()
         if given is None:
             return None
         if not np.isscalar(given):
             refuse_container(given, "landmarks")
             return count_points(given), "given"
         check_integer("landmarks", given)
-        return None if size.whole and given >= size.n else (min(int(given), size.n), self.rule)
+        return None if size.whole and given >= size.n else (min(int(given), size.n), rule)
 
     def _landmark_features(self, phi, weights=None):
         """Return the features of the landmarks, no point of weight 0."""
-        if np.isscalar(self.landmarks) and weights is not None:
+        wanted, rule = self._spanning()
+        if np.isscalar(wanted) and weights is not None:
             phi = phi[:, np.flatnonzero(weights)]
-        found = selected(phi.kernel, phi.points, self.landmarks, self.rule, self.random_state)
+        found = selected(phi.kernel, phi.points, wanted, rule, self.random_state)
         return features(phi.kernel, found)
 
     def _training_blocks(self, X):
@@ -299,11 +299,8 @@ class KernelEstimator(Model):
 
         Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
         """
-        m = (
-            self.landmarks
-            if isinstance(self.landmarks, Integral)
-            else getattr(self, "n_components", None) or 0
-        )
+        wanted, _ = self._spanning()
+        m = wanted if isinstance(wanted, Integral) else 0
         rows = _sample_rows(blocks, m, self.random_state)
         own = None
         if weights is not None:
@@ -568,7 +565,7 @@ class CoordinateTransformer(OverLandmarks, KernelTransformer):
     def _computed(self, X, sample_weight):
         """Return training points, what the first route that the memory holds finds of them, n, and the trace error."""
         data = self._weighted_data(X, sample_weight, self._training_blocks(X))
-        points = data.points
+        points = data.phi.points
         self.kernel_: Kernel = data.phi.kernel
         warn_degenerate(self.kernel_, points)
         return points, *self._route(data.size).run(data)

@@ -8,16 +8,14 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
-from mercer._compute.points import count_points
-from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
 from mercer.estimators._base import KernelTransformer
 from mercer.estimators._model import fits, of_points, storable_estimator
-from mercer.expansion import Expansion, features, values_at
+from mercer.expansion import Expansion, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
-from mercer.landmarks import check_rule, selected
+from mercer.landmarks import check_rule
 from mercer.landmarks import route as landmarks_route
 from mercer.linalg import eigh
 from mercer.maps import residuals
@@ -113,51 +111,45 @@ class Nystroem(KernelTransformer):
         -------
         self
         """
-        check_integer("n_components", self.n_components)
-        given = not isinstance(self.landmarks, str)
-        if not given:
-            check_rule("landmarks", self.landmarks)
-        elif self.landmarks is None or np.isscalar(self.landmarks):
-            raise TypeError(
-                f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
-            )
+        wanted, _ = self._spanning()
         data = self._data(X, self._training_blocks(X))
-        landmarks, basis = self._route(data.size).run(data)
-        warn_degenerate(data.phi.kernel, data.points)
-        n_components = count_points(landmarks) if given else self.n_components
+        onto, basis = self._route(data.size).run(data)
+        warn_degenerate(data.phi.kernel, data.phi.points)
+        n_components = wanted if np.isscalar(wanted) else len(onto)
         if len(basis) < n_components:
             warn(
-                f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {count_points(landmarks)} "
-                f"landmarks of {len(data.phi)} points; {len(basis)} features are returned.",
+                f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {len(onto)} landmarks of "
+                f"{len(data.phi)} points; {len(basis)} features are returned.",
             )
         self.kernel_: Kernel = data.phi.kernel
-        self.landmarks_: Any = landmarks
+        self.landmarks_: Any = onto.points
         self.expansion_: Expansion = basis
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(basis)
         return self
 
+    def _spanning(self):
+        check_integer("n_components", self.n_components)
+        if isinstance(self.landmarks, str):
+            check_rule("landmarks", self.landmarks)
+            return self.n_components, self.landmarks
+        if self.landmarks is None or np.isscalar(self.landmarks):
+            raise TypeError(
+                f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
+            )
+        return self.landmarks, "given"
+
     def _routes(self, size):
-        given = not isinstance(self.landmarks, str)
-        if given:
-            refuse_container(self.landmarks, "landmarks")
-        else:
-            check_integer("n_components", self.n_components)
-        m = count_points(self.landmarks) if given else min(int(self.n_components), size.n)
+        m, rule = self._chosen_landmarks(replace(size, whole=False))
         work = Work(float(m) ** 2, cubes=float(m) ** 3)
-        rule = "given" if given else self.landmarks
         found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.6, work)
         return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
 
     def _over_landmarks(self, data):
-        """Return the landmarks, and orthonormal vectors in their span."""
-        wanted = self.n_components if isinstance(self.landmarks, str) else self.landmarks
-        phi = data.phi
-        found = selected(phi.kernel, phi.points, wanted, self.landmarks, self.random_state)
-        onto = features(phi.kernel, found)
-        return found, spectral_coordinates(
-            onto, False, 0.0, data.size.budget, self.random_state
-        ).basis
+        """Return the features of the landmarks, and orthonormal vectors in their span."""
+        onto = self._landmark_features(data.phi)
+        found = spectral_coordinates(onto, False, 0.0, data.size.budget, self.random_state)
+        return onto, found.basis
 
     @of_points
     def transform(self, X: PointsLike) -> Any:

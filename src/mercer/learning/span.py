@@ -1,5 +1,7 @@
 """Span rule of a support vector machine with squared loss, smoothed, and its gradient in the points."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import expit
 
@@ -8,7 +10,7 @@ from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first
 from mercer.linalg import lapack
-from mercer.solvers.svm import Dual, Options, solve_dual
+from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.pairs import subproblems
 
 # Slope of the smoothed step.
@@ -29,32 +31,32 @@ def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tupl
     """
     value = 0.0
     gradient = np.zeros(X.shape[1])
-    binary = subproblems(counts, "ovo")
-    for each in binary:
-        loss, W, support = _pair(kernel, X[each.points], each.sign, C)
-        V = X[each.points[support]]
+    duals = subproblems(counts, "ovo").duals(np.full(len(X), np.inf))
+    for dual in duals:
+        own = X[dual.points]
+        n = len(own)
+        loss, W, support = _pair(
+            kernel, own, replace(dual, points=np.arange(n), ridge=np.full(n, 1 / C))
+        )
+        V = own[support]
         gradient += 2 * np.sum(as_float64(kernel.vjp(V, V, W)) * V, axis=0)
         value += loss
-    return value / len(binary), gradient / len(binary)
+    return value / len(duals), gradient / len(duals)
 
 
-def _pair(kernel, points, y, C):
+def _pair(kernel, points, dual):
     """Return the smoothed span rule of a pair, its gradient in the kernel values of the support vectors, and those."""
-    n = len(y)
-    zeros = np.zeros(len(y))
     options = Options(1e-5)
-    lower = np.where(y < 0, -np.inf, 0)
-    upper = np.where(y > 0, np.inf, 0)
-    dual = Dual(y, lower, upper, zeros, np.arange(n), ridge=np.full(n, 1 / C))
+    n = len(points)
     found = solve_dual(options.rows(kernel, points, dual), dual, options)
     support = np.flatnonzero(found.coef)
-    K = beside_first(as_float64(kernel(points[support]))) + np.eye(len(support)) / C
+    K = beside_first(as_float64(kernel(points[support]))) + np.diag(dual.ridge[support])
     inverse = K.T
     lapack.factorise(inverse)
     lapack.invert_factored(inverse)
     u = inverse.sum(axis=1)
     B = inverse - np.outer(u, u) / u.sum()
-    y = y[support]
+    y = dual.target[support]
     b = B @ y
     own = B.diagonal()
     step = expit(-_SLOPE * (1 - y * b / own))
