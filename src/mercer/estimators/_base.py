@@ -565,7 +565,7 @@ class CoordinateTransformer(OverLandmarks, KernelTransformer):
     def _computed(self, X, sample_weight):
         """Return training points, what the first route that the memory holds finds of them, n, and the trace error."""
         data = self._weighted_data(X, sample_weight, self._training_blocks(X))
-        points = data.phi.points
+        points = data.phi.prepared.container
         self.kernel_: Kernel = data.phi.kernel
         warn_degenerate(self.kernel_, points)
         return points, *self._route(data.size).run(data)

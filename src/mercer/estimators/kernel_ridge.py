@@ -216,7 +216,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         whole = route.name != "landmarks"
         # those of an earlier fit
         vars(self).pop("_free", None)
-        points = data.phi.points
+        points = data.phi.prepared.container
         terms = None if self.free is None else _Terms.of(self.free, rows_of(data.phi), weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None

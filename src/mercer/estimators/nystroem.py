@@ -8,6 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
+from mercer._compute.points import count_points
+from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
 from mercer.estimators._base import KernelTransformer
 from mercer.estimators._model import fits, of_points, storable_estimator
@@ -114,7 +116,7 @@ class Nystroem(KernelTransformer):
         wanted, _ = self._spanning()
         data = self._data(X, self._training_blocks(X))
         onto, basis = self._route(data.size).run(data)
-        warn_degenerate(data.phi.kernel, data.phi.points)
+        warn_degenerate(data.phi.kernel, data.phi.prepared.container)
         n_components = wanted if np.isscalar(wanted) else len(onto)
         if len(basis) < n_components:
             warn(
@@ -137,10 +139,12 @@ class Nystroem(KernelTransformer):
             raise TypeError(
                 f"landmarks = {shown(self.landmarks)} must be a rule or points; n_components is their number."
             )
+        refuse_container(self.landmarks, "landmarks")
         return self.landmarks, "given"
 
     def _routes(self, size):
-        m, rule = self._chosen_landmarks(replace(size, whole=False))
+        wanted, rule = self._spanning()
+        m = min(int(wanted), size.n) if np.isscalar(wanted) else count_points(wanted)
         work = Work(float(m) ** 2, cubes=float(m) ** 3)
         found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.6, work)
         return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
