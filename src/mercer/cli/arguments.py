@@ -81,7 +81,7 @@ def _add_compress(commands):
     )
     parser.add_argument(
         "--to",
-        choices=list(compress.SUFFIXES),
+        choices=compress.SUFFIXES,
         default="mercer",
         help="format (default: %(default)s)",
     )

@@ -10,13 +10,9 @@ from mercer.progress_bar import Progress
 
 
 def run(options: argparse.Namespace, progress: Progress) -> str:
-    """Return the description of the model file that the options name."""
+    """Return the facts about the model file that the options name, one per line."""
     progress(f"reading {options.model}")
-    return _describe(models.read(options.model))
-
-
-def _describe(found):
-    """Return the facts about a ModelFile, one per line."""
+    found = models.read(options.model)
     card = model_card(found.model)
     last = found.last
     facts = {

@@ -125,7 +125,7 @@ def _csv(path, n_features, at_least):
     skip = int(bool(rows) and not any(map(_is_number, rows[0])))
     if len(rows) == skip:
         raise Failure(f"{path}: the file has no rows; give at least one row of data.")
-    width = int(counts[skip])
+    width = counts[skip]
     unequal = np.flatnonzero(counts != width)
     if len(unequal):
         i = unequal[0]

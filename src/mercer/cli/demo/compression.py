@@ -38,12 +38,16 @@ to_c(small, "digits.c")
 
 @dataclass(frozen=True)
 class Row:
-    """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size."""
+    """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size.
+
+    ``spread`` is the standard error of the accuracy.
+    """
 
     name: str
     model: SVC | PeerSVC
     vectors: int
     accuracy: float
+    spread: float
     seconds: float
     size: int
 
@@ -107,7 +111,7 @@ def chapter(outcome: Outcome) -> page.Chapter:
         [
             row.name,
             str(row.vectors),
-            f"{100 * (1 - row.accuracy):.1f} ± {100 * _spread(row, n_test):.1f}",
+            f"{100 * (1 - row.accuracy):.1f} ± {100 * row.spread:.1f}",
             f"{1e3 * row.seconds:.1f}",
             f"{row.size / 1e3:.0f}",
         ]
@@ -122,14 +126,14 @@ def chapter(outcome: Outcome) -> page.Chapter:
         "give them the largest coefficients. They are not training images and need not look like digits.",
     )
     return "Train, compress, ship", text + page.table(header, cells) + _curve(
-        full, small, n_test
+        full, small
     ) + grid + page.code(SNIPPET)
 
 
-def _curve(full, small, n_test):
+def _curve(full, small):
     """Return the figure of test errors against numbers of vectors."""
     errors = 100 * (1 - np.array([row.accuracy for row in small]))
-    spread = 100 * np.array([_spread(row, n_test) for row in small])
+    spread = 100 * np.array([row.spread for row in small])
     return pictures.figure(
         ReductionDisplay(
             [row.vectors for row in small],
@@ -144,11 +148,6 @@ def _curve(full, small, n_test):
         "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
         "Test error against the number of vectors, with its standard error; the dotted line is the uncompressed model.",
     )
-
-
-def _spread(row, n):
-    """Return the standard error of an accuracy on n rows."""
-    return np.sqrt(row.accuracy * (1 - row.accuracy) / n)
 
 
 def _images(model):
@@ -168,7 +167,9 @@ def _measured(name, model, vectors, size, test, labels):
         start = time.perf_counter()
         found = model.predict(test)
         seconds.append(time.perf_counter() - start)
-    return Row(name, model, vectors, float(np.mean(found == labels)), min(seconds), size)
+    accuracy = np.mean(found == labels)
+    spread = np.sqrt(accuracy * (1 - accuracy) / len(labels))
+    return Row(name, model, vectors, accuracy, spread, min(seconds), size)
 
 
 def _file_size(model):

@@ -150,7 +150,7 @@ def compare(data: Data, setting: Setting, callback: Callable[[str], object]) -> 
 
 def error(images: Array, clean: Array) -> float:
     """Return the mean squared distance between rows."""
-    return float(np.mean(np.sum((images - clean) ** 2, axis=1)))
+    return np.mean(np.sum((images - clean) ** 2, axis=1))
 
 
 def _outcome(method, data, callback):
@@ -221,7 +221,7 @@ def denoising_display(
 def chapter(data: Data, setting: Setting, outcomes: Sequence[Outcome]) -> Chapter:
     """Return the chapter on noisy digits; the first outcome is that of linear PCA."""
     linear = outcomes[0].error
-    best = int(np.argmin([outcome.error for outcome in outcomes]))
+    best = np.argmin([outcome.error for outcome in outcomes])
     rows = [
         [
             outcome.name,

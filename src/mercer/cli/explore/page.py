@@ -69,20 +69,15 @@ def _controls(session):
             className="note",
         ),
         html.P(id="upload-message", role="status", className="message"),
-        html.Div(
-            _labelled("Plane", _dropdown("plane", {"0,1": "columns 1 and 2"}, "0,1")),
-            id="plane-box",
-        ),
+        _boxed("Plane", _dropdown("plane", {"0,1": "columns 1 and 2"}, "0,1")),
         *_kernel(1, "Gaussian"),
         *_labelled(
             "Second kernel",
             _dropdown("operation", {"alone": "none", "sum": "add", "product": "multiply"}, "alone"),
         ),
         html.Div(_kernel(2, "Polynomial"), id="second"),
-        html.Div(_labelled("C = 10", _slider("C", -3, 4, 0.25, 1.0), "C-label"), id="C-box"),
-        html.Div(
-            _labelled("Size", _dropdown("size", [*choice.SIZES], 16), "size-label"), id="size-box"
-        ),
+        _boxed("C = 10", _slider("C", -3, 4, 0.25, 1.0)),
+        _boxed("Size", _dropdown("size", [*choice.SIZES], 16)),
     ]
 
 
@@ -92,20 +87,8 @@ def _kernel(number, family):
             "Kernel",
             _dropdown(f"family-{number}", [*choice.FAMILIES], family),
         ),
-        html.Div(
-            _labelled(
-                "gamma = 1",
-                _slider(f"exponent-{number}", -3, 3, 0.1, 0.0),
-                f"exponent-{number}-label",
-            ),
-            id=f"exponent-{number}-box",
-        ),
-        html.Div(
-            _labelled(
-                "degree", _slider(f"degree-{number}", 1, 6, 1, 3, {k: str(k) for k in range(1, 7)})
-            ),
-            id=f"degree-{number}-box",
-        ),
+        _boxed("gamma = 1", _slider(f"exponent-{number}", -3, 3, 0.1, 0.0)),
+        _boxed("degree", _slider(f"degree-{number}", 1, 6, 1, 3, {k: str(k) for k in range(1, 7)})),
     ]
 
 
@@ -131,8 +114,13 @@ def _code():
     return html.Section([html.H2("Code"), html.Div([copy, html.Pre(id="code")], className="code")])
 
 
-def _labelled(text, control, label_id=None):
-    return [html.Label(text, **({"id": label_id} if label_id else {}), htmlFor=control.id), control]
+def _labelled(text, control):
+    return [html.Label(text, id=f"{control.id}-label", htmlFor=control.id), control]
+
+
+def _boxed(text, control):
+    """Return a control with its label in a box that the page can hide."""
+    return html.Div(_labelled(text, control), id=f"{control.id}-box")
 
 
 def _dropdown(name, options, value):

@@ -167,7 +167,7 @@ def _spectrum(result, _X, _table):
 
 
 def _spectrum_facts(result):
-    n = int(np.searchsorted(np.cumsum(result["shares"]), 0.95)) + 1
+    n = np.searchsorted(np.cumsum(result["shares"]), 0.95) + 1
     return [
         f"{n} components have 95 % of the variance",
         f"alignment with the labels {result['alignment']:.3f}",
