@@ -269,7 +269,7 @@ def _encode_pipeline(value, into):
 
 
 def _is_same(value, default):
-    return type(value) is type(default) and bool(np.array_equal(value, default))
+    return type(value) is type(default) and np.array_equal(value, default)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -361,19 +361,19 @@ class Decoder:
     def _read_sparse(self, content):
         name, shape, *nodes = _list(content, 5, "sparse rows")
         require(name in ("csr_matrix", "csr_array"), f"{shown(name)} is not a kind of sparse rows")
-        n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
+        n, d = shape_of(_list(shape, 2, "the shape of sparse rows"))
         data, indices, indptr = (self.value(node) for node in nodes)
         for part in (indices, indptr):
             require(part.dtype in (np.int32, np.int64), "indices of sparse rows must be integers")
         require(data.dtype.kind in "fiub", f"sparse rows have dtype {data.dtype}")
         require(d <= WIDEST, f"sparse rows have {d} columns; they must have at most {WIDEST}")
         # SciPy does not check it where there are no entries
-        require(bool((np.diff(indptr) >= 0).all()), "the rows of a sparse matrix overlap")
+        require((np.diff(indptr) >= 0).all(), "the rows of a sparse matrix overlap")
         kind = sp.csr_matrix if name == "csr_matrix" else sp.csr_array
         result = kind((data, indices, indptr), (n, d))
         result.check_format()
         require(result.nnz == len(data), "the rows of a sparse matrix do not add up")
-        require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
+        require(result.has_canonical_format, "columns of sparse rows repeat or descend")
         # SciPy copies parts that are small beside the file; expansions share what is owned
         return owned(result)
 

@@ -184,7 +184,7 @@ def _(pipeline: Pipeline):
     steps = [
         step for _, step in pipeline.steps if not (isinstance(step, str) and step == "passthrough")
     ]
-    require(bool(steps), "a pipeline must have a step that is not 'passthrough'")
+    require(steps, "a pipeline must have a step that is not 'passthrough'")
     require(
         all(isinstance(step, BaseEstimator) for step in steps),
         "the steps of a pipeline must be estimators",

@@ -209,10 +209,8 @@ def model_card(model: object) -> dict[str, object]:
 
 def _count_distinct(containers):
     """Return the number of distinct points in some containers."""
-    found = set()
-    for points in {id(points): points for points in containers}.values():
-        found.update(point_keys(points))
-    return len(found)
+    once = {id(points): points for points in containers}.values()
+    return len(set().union(*map(point_keys, once)))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

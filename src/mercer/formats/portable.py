@@ -365,7 +365,7 @@ def _views(expressions, vectors):
 def _require_range(exported):
     arrays = [exported.coef, exported.intercept, *(view.points for view in exported.views.values())]
     arrays += exported.scaling or ()
-    most = max(float(abs(each).max(initial=0)) for each in arrays)
+    most = max(abs(each).max(initial=0) for each in arrays)
     if not most <= exported.largest:
         raise ValueError(
             f"the model contains the number {most:.3g}, which exceeds the range of {exported.dtype}; use "
@@ -373,9 +373,7 @@ def _require_range(exported):
         )
     # a linear kernel has one vector per column, whose square is not computed
     views = () if exported.terms[0].expression.operation == "dot" else exported.views.values()
-    square = max(
-        (float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0
-    )
+    square = max((np.square(view.points).sum(axis=1).max(initial=0) for view in views), default=0.0)
     if square > exported.largest or 0 < square < np.finfo(exported.dtype).tiny:
         raise ValueError(
             f"the vectors have squared norms up to {square:.3g}, outside the range of {exported.dtype}; fit to scaled "

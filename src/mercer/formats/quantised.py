@@ -75,7 +75,7 @@ class Halves(_Coded):
     scale: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
-        largest = float(abs(self._moved).max(initial=0))
+        largest = abs(self._moved).max(initial=0)
         if largest > _HALF:
             raise ValueError(
                 f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF:.0f}; scale X.'
@@ -316,7 +316,7 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     found = Quantised(exported, vectors, exported.coef)
     change = _refit(exported.counts, found.kernel(X), targets - found.scores(X))
     models = [_coded(exported, vectors, coef) for coef in (exported.coef, exported.coef + change)]
-    best = min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+    best = min(models, key=lambda each: np.square(each.scores(X) - targets).sum())
     return _with_boundary(best, X, targets[:, 0] >= 0) if exported.answer == "inlier" else best
 
 
@@ -347,7 +347,7 @@ def _with_boundary(model, X, inside):
     equal = np.cumsum(np.append(inside.sum(), np.where(inside[order], -1, 1)))
     if equal.max() <= np.count_nonzero(inside == (scores >= 0)):
         return model
-    best = int(equal.argmax())
+    best = equal.argmax()
     ordered = scores[order]
     between = np.concatenate([2 * ordered[:1], ordered, 2 * ordered[-1:]])[best : best + 2].mean()
     return replace(

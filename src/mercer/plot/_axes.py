@@ -96,7 +96,7 @@ def dots(ax: Axes, points: ArrayLike | None) -> None:
 
 def levels(values: Array) -> Array:
     """Return the levels of contours of values, symmetric about 0; they increase also where all values are 0."""
-    reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
+    reach = max(np.abs(values).max(), np.finfo(float).tiny)
     return np.linspace(-reach, reach, 16)
 
 

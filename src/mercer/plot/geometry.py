@@ -237,7 +237,7 @@ class SurfaceDisplay:
         # the scale of a flat surface shows rounding about 0 in pale colours
         sizes = np.append(np.abs(curvature.compressed()), 1e-9)
         reach = sizes.max()
-        width = max(float(np.median(sizes)), 1e-3 * reach)
+        width = max(np.median(sizes), 1e-3 * reach)
         norm = AsinhNorm(width, vmin=-reach, vmax=reach)
         ticks = np.array([width * reach, reach**2]) ** 0.5
         ticks = [*-ticks[::-1], 0.0, *ticks]
@@ -271,13 +271,13 @@ def _spacing(centres):
     """Return the smallest distance between two centres; 1 for a single centre."""
     from scipy.spatial import cKDTree
 
-    return float(cKDTree(centres).query(centres, k=2)[0][:, 1].min()) if len(centres) > 1 else 1.0
+    return cKDTree(centres).query(centres, k=2)[0][:, 1].min() if len(centres) > 1 else 1.0
 
 
 def _fitting(spacing, axes):
     """Return the radius at which nine of ten ellipses are at most as long as the spacing."""
     return (
-        0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90))
+        0.5 * spacing / np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90)
         if len(axes)
         else 1.0
     )

@@ -198,7 +198,7 @@ class SpectrumDisplay:
         )
         # a logarithmic scale cannot show a side of 0
         seen = np.where(found.sides > 0, found.sides, np.nan)
-        bound = float(found.suprema.max())
+        bound = found.suprema.max()
         self.sides_: list[Any] = [
             *right.semilogy(number, seen, ".-", color="C0", label="of the points"),
             *right.semilogy(

@@ -310,7 +310,7 @@ class ReductionDisplay:
             else ax.axhline(self.reference, linestyle=":", color=color, label="all vectors")
         )
         # a logarithmic scale cannot show an error of 0
-        positive = bool(np.any(np.asarray(self.errors) > 0))
+        positive = np.any(np.asarray(self.errors) > 0)
         ax.set_yscale(self.yscale if positive else "linear")
         ax.set_xscale("log")
         ax.set(xlabel="vectors", ylabel=self.ylabel)
