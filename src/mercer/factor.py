@@ -148,7 +148,7 @@ def routes(size: Size, n: int | None) -> list[Route]:
     flops = n_products * (2.0 * m * m * width + 4.0 * m * lanczos.basis_size(k) * width)
     assumed = f"{n_products:.0f} products"
     matrix = size.itemsize * count_values(m)
-    kept = Work(float(m) ** 2, _NARROW * flops, assumed=assumed)
+    kept = Work(m**2, _NARROW * flops, assumed=assumed)
     again = Work((n_products + 1.0) * m * m / 2, flops, assumed=assumed)
     beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
     needed = basis + working_bytes(m, width)
@@ -279,7 +279,7 @@ def positive_eigenpairs(
                 f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {share:.3g}; "
                 "negative eigenvalues are not used."
             )
-    rank = int((pairs.values > floor).sum())
+    rank = np.count_nonzero(pairs.values > floor)
     if rank == 0:
         raise ValueError(f"{wanted.message()} (largest eigenvalue {largest:.1e}).")
     if n is not None and rank < n:

@@ -224,7 +224,7 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
     sizes = [n]
     while sizes[-1] > m:
         sizes.append(-(-sizes[-1] // 2))
-    oversampling = max(1.0, float(np.log(m)))
+    oversampling = max(1.0, np.log(m))
     k = math.ceil(m / (4 * oversampling))
     # the smallest part is its own sample
     sample = order[: sizes.pop()]
@@ -244,7 +244,7 @@ def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -
     scores = ridge_leverage(gram, np.arange(n), sample, weights, k)
     if not scores.any():
         return order[:0]
-    size = min(m, int(np.count_nonzero(scores)))
+    size = min(m, np.count_nonzero(scores))
     return np.sort(rng.choice(n, size=size, replace=False, p=scores / scores.sum()))
 
 
@@ -262,7 +262,7 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
     root = np.sqrt(weights)[:, None]
     values, V = scipy.linalg.eigh(root * as_float64(gram[np.ix_(sample, sample)]) * root.T)
     floor = len(rows) * epsilon(gram) * largest
-    tail = float(values[:-k].sum())
+    tail = values[:-k].sum()
     # a score is a share of a mean difference above rounding
     least = NOISE * len(rows) * floor
     ridge = tail / k if tail > least else least
@@ -281,10 +281,10 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
     match rule:
         case "randomly_pivoted":
             # a factor, and values of a tenth of its columns at some points for each of four threads
-            return 8 * n * m + min(8 * n * m // 10, 4 * TASK), Work(float(n * m), 2.0 * n * m * m)
+            return 8 * n * m + min(8 * n * m // 10, 4 * TASK), Work(n * m, 2.0 * n * m * m)
         case "greedy" | "pivoted":
             # products with one vector wait for memory
-            return 8 * n * m, Work(float(n * m), 13.0 * n * m * m)
+            return 8 * n * m, Work(n * m, 13.0 * n * m * m)
         case "leverage":
             return 16 * min(n * m, BLOCK), Work(2.0 * n * m, 4.0 * n * m * m)
         case "k_means":
@@ -316,4 +316,4 @@ def route(
 
 def sums(n: int, m: int) -> Work:
     """Return the work of sums over n points of coordinates on m landmarks, and of two eigenproblems of order m."""
-    return Work(float(n) * m, _SUMS * n * m * m, 2.0 * m**3)
+    return Work(n * m, _SUMS * n * m * m, 2.0 * m**3)

@@ -196,7 +196,7 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         6.0 * m * rank * rank,
         assumed=f"{cg.TYPICAL} steps",
     )
-    factor = Work((_WRITTEN + 1.0) * m * m, float(m) ** 3 / 3)
+    factor = Work((_WRITTEN + 1.0) * m * m, m**3 / 3)
     needed = (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
     iterative = partial(_iterative, size.budget)
     return [
@@ -230,7 +230,7 @@ def warn_if_hidden(lost: float, squares: Array, spread: float, name: str) -> Non
     """
     if len(squares) > 1 and lost > INACCURATE * spread:
         warn(
-            f"{name} has entries up to {float(np.max(squares)):.1g}, and the rounding of its eigenvalues, {lost:.1g}, "
+            f"{name} has entries up to {np.max(squares):.1g}, and the rounding of its eigenvalues, {lost:.1g}, "
             f"hides differences of the vectors, whose squares have the sum {max(spread, 0.0):.1g}: features far from "
             "the origin, or equal points, cause this; subtract their mean (StandardScaler), or use a larger ridge.",
             ConvergenceWarning,
@@ -245,11 +245,11 @@ def warn_if_ignored(
     Directions that are left out may explain it. ``squares`` and ``spread`` are those of ``warn_if_hidden``, which warns
     of vectors that are even farther.
     """
-    total = float(np.sum(squares))
+    total = np.sum(squares)
     far = len(squares) * EPS * total <= INACCURATE * spread < INACCURATE**2 * total
     if ridge > 0 and far and unexplained > INACCURATE:
         warn(
-            f"{name} has entries up to {float(np.max(squares)):.1g}, whose rounding hides a ridge of {ridge:.3g} and "
+            f"{name} has entries up to {np.max(squares):.1g}, whose rounding hides a ridge of {ridge:.3g} and "
             f"all directions of small eigenvalues, which may explain more of the targets; a share of {unexplained:.1g} "
             "is left: subtract the mean of the features (StandardScaler), or use a larger ridge.",
             ConvergenceWarning,
@@ -292,14 +292,14 @@ def _dense(inner, Y, ridge, name, _random_state):
 def _without_ridge(M, Y, ridge, name, scale):
     """Solve in the span of the eigenvectors above rounding, or, of weights far apart, by a Cholesky factor."""
     squares = M.diagonal().copy()
-    spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
+    spread = squares.sum() - scale @ M @ scale / (scale @ scale)
     # the rounding of vectors times the largest number hides those times the smallest, 0 left out
     weights = scale[scale > 0] ** 2
-    unequal = len(M) * EPS * float(weights.max()) > INACCURATE * float(weights.min())
+    unequal = len(M) * EPS * weights.max() > INACCURATE * weights.min()
     solved = _of_unequal_weights(M, Y, ridge) if unequal else None
     if solved is not None:
         return solved
-    warn_if_hidden(len(M) * epsilon(M) * float(squares.sum()), squares, spread, name)
+    warn_if_hidden(len(M) * epsilon(M) * squares.sum(), squares, spread, name)
     solved = _minimum_norm(M, Y, ridge, name, unequal)
     warn_if_ignored(ridge, squares, spread, relative(Y - solved.fitted, Y), name)
     return solved

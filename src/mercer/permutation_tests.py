@@ -1,6 +1,6 @@
 """Tests with kernels: do samples have one distribution, are variables independent, do points have a given density?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -207,7 +207,7 @@ def mmd_test(
         )
         for own, square in zip(values, squares, strict=True):
             own[drawn] = square(W)
-    return _result(values, np.array(list(map(_rounding, grams))), kernels, root=True)
+    return _result(values, map(_rounding, grams), kernels, root=True)
 
 
 @anywhere
@@ -406,7 +406,7 @@ def ksd_test(
     for rows, tile in tiles(points, points):
         check_cancelled()
         found += np.sum(signs[rows] * (_stein(kernel, tile, S, rows) @ signs), axis=0)
-    at_least = int(np.count_nonzero(found >= found[0]))
+    at_least = np.count_nonzero(found >= found[0])
     return KernelTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
 
 
@@ -549,7 +549,9 @@ def _compare(x, y, orders, found, b):
     x.compare(y, orders[b], found[b])
 
 
-def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = False) -> KernelTest:
+def _result(
+    values: Array, rounding: Iterable[float], kernels: list[Any], root: bool = False
+) -> KernelTest:
     """Return the result of statistics (number of kernels, 1 + n_permutations), the given data first.
 
     The rank of a value is the number of assignments with no smaller one, up to rounding. The smallest rank over the
@@ -562,9 +564,9 @@ def _result(values: Array, rounding: Array, kernels: list[Any], root: bool = Fal
         found[:] = n - np.searchsorted(np.sort(own), own - ROUNDINGS * error)
     # smallest ranks are whole numbers, of which many are equal: the sum of all ranks decides between them
     extreme = ranks.min(axis=0) * ranks.size * n + ranks.sum(axis=0)
-    which = int(ranks[:, 0].argmin())
+    which = ranks[:, 0].argmin()
     statistic = max(float(values[which, 0]), 0.0)
-    pvalue = int(np.count_nonzero(extreme <= extreme[0])) / n
+    pvalue = np.count_nonzero(extreme <= extreme[0]) / n
     return KernelTest(statistic**0.5 if root else statistic, pvalue, kernels[which])
 
 

@@ -335,7 +335,7 @@ def _count_free(kernel, points, cut):
     norms = np.linalg.eigvalsh(cut.T @ K @ cut) / np.linalg.eigvalsh(K)[-1]
     eps = epsilon(points)
     free = int(np.sum(norms > np.sqrt(eps)))
-    doubtful = int(np.sum(norms > len(K) * eps)) - free
+    doubtful = np.sum(norms > len(K) * eps) - free
     if doubtful:
         most = norms[norms <= np.sqrt(eps)].max()
         warn(
@@ -414,7 +414,7 @@ def _penalty_matrix(D, n):
         )
     refuse_large("D", D)
     gap = transpose_gap(D)
-    most = 1e-6 * float(np.abs(D).max())
+    most = 1e-6 * np.abs(D).max()
     if gap > most:
         raise ValueError(
             f"D must be symmetric: max |D - D'| = {gap:.3g} exceeds {most:.3g}; pass (D + D.T) / 2."

@@ -85,7 +85,7 @@ def check_kernel_implementation(kernel: Kernel, X: object = None) -> None:
     X = as_rows(X, dtype=np.float64)
     if kernel.tags.differentiable:
         # in a product, and through the diagonal in a normalised kernel
-        normalised = [Normalized(kernel)] if float(kernel.diag(X).min()) > 0 else []
+        normalised = [Normalized(kernel)] if kernel.diag(X).min() > 0 else []
         for member in [kernel, Product(kernel, kernel), *normalised]:
             _verify(member, _gradient(member, X))
     for law in (_single_precision, _sparse, _libraries, _profile):
@@ -403,8 +403,8 @@ def _equal(subject, law, left, right, scale=None, tolerance=None):
     """Require equal arrays up to the tolerance of their dtype or a given one, relative to the largest value."""
     if tolerance is None:
         tolerance = max(_tolerance(left), _tolerance(right))
-    size = max(float(np.max(np.abs(right if scale is None else scale))), 1e-300)
-    error = float(np.max(np.abs(as_float64(left) - as_float64(right)))) / size
+    size = max(np.max(np.abs(right if scale is None else scale)), 1e-300)
+    error = np.max(np.abs(as_float64(left) - as_float64(right))) / size
     _require(error <= tolerance, law, subject, error)
 
 
