@@ -406,7 +406,7 @@ def ksd_test(
     for rows, tile in tiles(points, points):
         check_cancelled()
         found += np.sum(signs[rows] * (_stein(kernel, tile, S, rows) @ signs), axis=0)
-    at_least = np.count_nonzero(found >= found[0])
+    at_least = int(np.count_nonzero(found >= found[0]))
     return KernelTest(float(found[0]) / n**2, at_least / (1 + n_bootstrap), kernel)
 
 
@@ -566,7 +566,7 @@ def _result(
     extreme = ranks.min(axis=0) * ranks.size * n + ranks.sum(axis=0)
     which = ranks[:, 0].argmin()
     statistic = max(float(values[which, 0]), 0.0)
-    pvalue = np.count_nonzero(extreme <= extreme[0]) / n
+    pvalue = int(np.count_nonzero(extreme <= extreme[0])) / n
     return KernelTest(statistic**0.5 if root else statistic, pvalue, kernels[which])
 
 

@@ -271,13 +271,13 @@ def _spacing(centres):
     """Return the smallest distance between two centres; 1 for a single centre."""
     from scipy.spatial import cKDTree
 
-    return cKDTree(centres).query(centres, k=2)[0][:, 1].min() if len(centres) > 1 else 1.0
+    return float(cKDTree(centres).query(centres, k=2)[0][:, 1].min()) if len(centres) > 1 else 1.0
 
 
 def _fitting(spacing, axes):
     """Return the radius at which nine of ten ellipses are at most as long as the spacing."""
     return (
-        0.5 * spacing / np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90)
+        0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90))
         if len(axes)
         else 1.0
     )
