@@ -75,8 +75,9 @@ def test_values_outside_the_range_of_the_profile_are_reported_and_points_are_fin
 
 
 def test_unsupported_kernels_are_refused_with_a_remedy():
-    with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel.*method='gradient'"):
-        preimage(mc.features(mc.Laplacian(1.0), X), "distances")
+    for kernel in (mc.Laplacian(1.0), mc.Normalized(mc.Linear())):
+        with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel.*method='gradient'"):
+            preimage(mc.features(kernel, X), "distances")
     with pytest.raises(TypeError, match="even degree"):
         preimage(mc.features(mc.Polynomial(2), X), "distances")
     with pytest.raises(TypeError, match="sphere"):

@@ -46,7 +46,7 @@ from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.dot import Linear
-from mercer.kernels.forms import flat_kernel, is_combination
+from mercer.kernels.forms import is_flat_combination
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
 from mercer.solvers._certify import Certificate
@@ -125,7 +125,7 @@ class SupportVectorEstimator(KernelEstimator):
         work = Work(n * n / 2.0, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
-        if not is_combination(flat_kernel(as_kernel(self.kernel))):
+        if not is_flat_combination(as_kernel(self.kernel)):
             # all values are computed first, and the solver has memory for rows and copies beside them
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2

@@ -166,15 +166,22 @@ def _same_map(A, B):
 
 
 def flat_kernel(kernel: Kernel) -> Kernel:
-    """Return the kernel behind all linear maps of a kernel; cosines are inner products of rows of length 1."""
+    """Return the kernel behind all linear maps of a kernel."""
     inner, A = unmapped(kernel)
-    if A is not None:
-        return flat_kernel(inner)
-    return kernel.kernel if kernel == _COSINE else kernel
+    return kernel if A is None else flat_kernel(inner)
+
+
+def is_flat_combination(kernel: Kernel) -> bool:
+    """Return whether the kernel of `flatten` is a combination, see `combination_of`."""
+    flat = flat_kernel(kernel)
+    return is_combination(flat) or flat == _COSINE
 
 
 def flatten(kernel: Kernel, rows: Array) -> tuple[Kernel, Array]:
-    """Return the kernel of `flat_kernel`, and the rows on which it is the kernel."""
+    """Return the kernel behind all linear maps of a kernel, and the rows mapped by them.
+
+    Cosines are inner products of rows of length 1.
+    """
     inner, A = unmapped(kernel)
     if A is not None:
         return flatten(inner, map_rows(A, rows))

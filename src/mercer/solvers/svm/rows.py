@@ -47,10 +47,10 @@ from mercer.kernels.forms import (
     Combination,
     combination_of,
     evaluate_form,
-    flat_kernel,
     flatten,
     form_of,
     is_combination,
+    is_flat_combination,
 )
 from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.on_demand import RawRows, Terms
@@ -255,7 +255,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
         rows.diagonal = rows.diagonal + ridge
         return rows
     summed = is_combination(kernel)
-    if not summed and is_combination(flat_kernel(kernel)):
+    if not summed and is_flat_combination(kernel):
         return rows_of(*flatten(kernel, widened(points)), accuracy)
     if sp.issparse(points) and math.prod(points.shape) <= DENSE_ENTRIES:
         points = points.toarray()
