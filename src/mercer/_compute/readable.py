@@ -231,10 +231,12 @@ def known_rows(values: ArrayLike, name: str) -> ArrayLike:
 def decoded(table: Any) -> Any:
     """Return a pyarrow Table without dictionaries, of which NumPy reads a missing entry as the last value."""
     schema = table.schema
-    for i, field in enumerate(schema):
-        if hasattr(field.type, "index_type"):
-            schema = schema.set(i, field.with_type(field.type.value_type))
-    return table.cast(schema)
+    coded = [i for i, kind in enumerate(schema.types) if hasattr(kind, "index_type")]
+    for i in coded:
+        field = schema.field(i)
+        schema = schema.set(i, field.with_type(field.type.value_type))
+    # a cast that changes nothing takes as long as the prediction of a row
+    return table.cast(schema) if coded else table
 
 
 def computed(X: PointsLike, name: str, memory: Memory = "1GB") -> PointsLike:

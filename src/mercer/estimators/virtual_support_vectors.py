@@ -1,5 +1,6 @@
 """VirtualSupportVectors: a support vector machine that is fitted again with moved copies of its support vectors."""
 
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, Self
 
@@ -213,7 +214,8 @@ def _like(points, vectors, name):
     if hasattr(vectors, "shape"):
         # a table of sparse columns becomes an array
         return as_rows(points, name, vectors.dtype)
-    return as_objects(points, name)
+    # moved copies may be those of a generator or of map
+    return as_objects(list(points) if isinstance(points, Iterator) else points, name)
 
 
 def _moved(move, vectors, name):
