@@ -12,7 +12,7 @@ from tests import public
 from tests.formats.golden import make
 
 import mercer as mc
-from mercer._compute import storable as register
+from mercer._compute import register
 from mercer._compute.profile import field_names
 from mercer.formats import FittedExpansion, allowlist
 

@@ -25,7 +25,7 @@ from mercer.linalg import lapack
 from mercer.linalg.cholesky import RIDGE
 from mercer.linalg.operators import centred
 from mercer.solvers.svm.certificates import AT_BOUND
-from mercer.solvers.svm.pairs import decided
+from mercer.solvers.svm.multiclass import decided
 
 
 def xi_alpha(model: Model) -> Bound:

@@ -29,7 +29,7 @@ from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.convexity import convexity
 from mercer.linalg.operators import LARGEST_ERROR, in_float64
 from mercer.solvers.svm.certificates import AT_BOUND
-from mercer.solvers.svm.pairs import class_signs
+from mercer.solvers.svm.multiclass import class_signs
 
 # Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5

@@ -18,7 +18,7 @@ from mercer.estimators._base import KernelEstimator
 from mercer.expansion import rows_of, with_intercept
 from mercer.kernels.direct_sum import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.objective import Rows
-from mercer.solvers.svm import pairs
+from mercer.solvers.svm import multiclass
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def answers(model: KernelEstimator, X: PointsLike) -> tuple[Array, Array | None]
     """Return the outputs of a model on rows, and the signs (n, m) of the classes that it predicts or None."""
     outputs = with_intercept(model.expansion_(X), model.intercept_)
     table = families.class_signs(model)
-    return outputs, None if table is None else table[pairs.decided(model, outputs)]
+    return outputs, None if table is None else table[multiclass.decided(model, outputs)]
 
 
 def _rows(model, X):

@@ -29,7 +29,7 @@ from mercer.kernels.direct_sum import kernel_of_data
 from mercer.kernels.shorthand import with_kernel
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
-from mercer.solvers.svm import pairs
+from mercer.solvers.svm import multiclass
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, QuantileSVR, "
@@ -317,4 +317,4 @@ def class_signs(estimator: KernelEstimator) -> Array | None:
     """
     if getattr(estimator, "classes_", None) is None:
         return None
-    return pairs.class_signs(len(estimator.classes_), estimator.multi_class)
+    return multiclass.class_signs(len(estimator.classes_), estimator.multi_class)

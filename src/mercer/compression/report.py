@@ -12,7 +12,7 @@ from mercer._common import TINY, Array, as_float64, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, moved
 from mercer._compute.points import sum_squares
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
 from mercer.estimators._base import KernelEstimator

@@ -22,7 +22,7 @@ from mercer.reduction.subset import eliminate, independent
 from mercer.solvers.few_vectors.objective import RIDGE, sampled
 from mercer.solvers.few_vectors.refit import LONGEST
 from mercer.solvers.few_vectors.trials import Choice, Model, Trials, starts
-from mercer.solvers.svm.pairs import decided
+from mercer.solvers.svm.multiclass import decided
 
 # Folds of which one at a time is held out, and rows held out that are enough.
 _FOLDS = 3

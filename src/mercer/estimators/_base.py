@@ -42,7 +42,7 @@ from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, as_blocks, named_columns
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
-from mercer.estimators._rows import (
+from mercer.estimators._validation import (
     are_known,
     count_rows,
     given_weights,

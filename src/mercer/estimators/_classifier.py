@@ -24,7 +24,6 @@ from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import attribute, estimator_mixin, of_points
 from mercer.estimators._problem import Problem, Solved, conclude
-from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import (
     Normals,
     SupportVectorEstimator,
@@ -32,9 +31,10 @@ from mercer.estimators._svm import (
     normals,
     store_vectors,
 )
+from mercer.estimators._validation import as_labels
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram
-from mercer.solvers.svm import certificate, pairs
+from mercer.solvers.svm import certificate, multiclass
 
 
 @estimator_mixin
@@ -72,7 +72,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
             classes=classes,
             class_weight=factors,
             counts=counts,
-            binary=pairs.subproblems(counts, self.multi_class),
+            binary=multiclass.subproblems(counts, self.multi_class),
         )
 
 
@@ -111,7 +111,7 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         check_is_fitted(self)
         coef = self.dual_coef_
         if self._packed():
-            coef = pairs.unpack(coef, self.n_support_)
+            coef = multiclass.unpack(coef, self.n_support_)
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
     @of_points
@@ -149,7 +149,7 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
                 "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
                 "'ovr'; set one of the two."
             )
-        codes = self._decided(X, partial(pairs.decided, self))
+        codes = self._decided(X, partial(multiclass.decided, self))
         return self.classes_[codes]
 
     def _recomputed(self, problem, shift):
@@ -163,14 +163,14 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         """Return the stored coefficients of all duals, one after the other, and the gradients there, in float64."""
         coef, support = self._stored_coefficients(problem)
         values = np.zeros_like(coef)
-        if not pairs.is_paired(len(self.classes_), self.multi_class):
+        if not multiclass.is_paired(len(self.classes_), self.multi_class):
             values = self._kernel_product(problem, coef, support)
         elif len(support):
             kernel = self._certified_kernel(problem)
             vectors = widened(take_points(problem.points, support))
             codes = problem.codes[support]
-            for i, own in enumerate(pairs.class_slices(problem.counts)):
-                weights = pairs.coefficients_beside(coef[support], codes, i)
+            for i, own in enumerate(multiclass.class_slices(problem.counts)):
+                weights = multiclass.coefficients_beside(coef[support], codes, i)
                 points = widened(take_points(problem.points, own))
                 values[own] = Gram(kernel, points, vectors) @ weights
         return problem.binary.joined(coef), duals.target - problem.binary.joined(values)
@@ -197,7 +197,7 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
             return False
         self._require_pairs()
         # vectors of `compress` belong to no class and have a column for every pair
-        return pairs.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
+        return multiclass.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
 
     def _decided(self, X, function):
         """Return ``function`` of the decision values of new points, of a part of them at a time if classes are many."""
@@ -211,8 +211,8 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
         c = len(self.classes_)
         if c == 2:
             return values[:, 0]
-        if pairs.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
-            return pairs.class_values(values, c)
+        if multiclass.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
+            return multiclass.class_values(values, c)
         return values
 
     def _values(self, X):
@@ -221,8 +221,8 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
             # of a fold of one class
             return np.tile(self.intercept_, (count_points(X), 1))
         if self._packed() and not is_linear(self):
-            products = self._inner_products(X, pairs.class_slices(self.n_support_))
-            values = pairs.pair_values(products, len(self.classes_))
+            products = self._inner_products(X, multiclass.class_slices(self.n_support_))
+            values = multiclass.pair_values(products, len(self.classes_))
         else:
             values = self._inner_products(X)
         return with_intercept(values, self.intercept_)
@@ -230,9 +230,9 @@ class SupportVectorClassifier(Normals, ClassificationProblem):
     def _normals(self):
         if not self._packed():
             return super()._normals()
-        slices = pairs.class_slices(self.n_support_)
+        slices = multiclass.class_slices(self.n_support_)
         products = [normals(self.support_vectors_[own], self.dual_coef_[own]) for own in slices]
-        return pairs.pair_values(np.hstack(products), len(self.classes_))
+        return multiclass.pair_values(np.hstack(products), len(self.classes_))
 
 
 def store(model: SupportVectorClassifier, problem: Problem, solved: Solved) -> None:

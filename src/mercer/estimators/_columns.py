@@ -16,8 +16,8 @@ from sklearn.utils.validation import validate_data
 from mercer._common import TINY, Array, refuse_large, shown
 from mercer._compute.objects import as_table
 from mercer._compute.readable import computed, is_missing
-from mercer._compute.storable import storable
-from mercer.estimators._rows import require_two, validated_rows
+from mercer._compute.register import storable
+from mercer.estimators._validation import require_two, validated_rows
 
 # Largest size of a scaled number.
 _LARGEST = 8.0

@@ -16,7 +16,7 @@ from mercer.reduction import reduce
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.few_vectors.refit import refit
 from mercer.solvers.few_vectors.trials import Model, Trials, starts
-from mercer.solvers.svm import pairs
+from mercer.solvers.svm import multiclass
 
 # Folds of which one at a time is held out.
 _FOLDS = 4
@@ -105,7 +105,7 @@ def _answers(model):
         values = np.asarray(model.expansion_(points) + model.intercept_, np.float32).astype(
             np.float64
         )
-        return values, table[pairs.decided(model, values)]
+        return values, table[multiclass.decided(model, values)]
 
     return answers
 
@@ -129,7 +129,7 @@ _FITS = {"decision values": _to_decision_values, "labels": _to_labels}
 
 def _signs(model):
     """Return the sign of each class in each binary classifier (c, m)."""
-    return pairs.class_signs(len(model.classes_), model.multi_class)
+    return multiclass.class_signs(len(model.classes_), model.multi_class)
 
 
 def _accuracies(model, X, codes, weights, seed):
@@ -149,7 +149,7 @@ def _accuracies(model, X, codes, weights, seed):
         for name, fit in _FITS.items():
             kernel, found = fit(part, X[~out], codes[~out], rest, seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
-            answer = pairs.decided(part, values)
+            answer = multiclass.decided(part, values)
             right[name] += float(weights[out] @ (answer == codes[out]))
         held = held + int(out.sum())
         total = total + float(weights[out].sum())

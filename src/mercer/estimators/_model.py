@@ -28,7 +28,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._common import CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.points import owned
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
 from mercer.solvers._certify import Certificate

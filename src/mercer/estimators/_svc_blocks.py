@@ -25,7 +25,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.operators import in_float64
 from mercer.solvers._certify import Certificate, certify, total
-from mercer.solvers.svm import pairs
+from mercer.solvers.svm import multiclass
 
 # Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
 # class may violate, so that both are within the tolerance.
@@ -182,7 +182,7 @@ def _outside(decision, rows, codes, weights, numbers):
         values = as_float64(decision.normals(widened(rows[used])))
         upper = decision.upper[codes[used]] * weights[used]
         counts = np.bincount(codes[used], minlength=len(decision.upper))
-        duals = pairs.subproblems(counts, decision.multi_class).duals(upper)
+        duals = multiclass.subproblems(counts, decision.multi_class).duals(upper)
         signs = duals.target
         number = duals.number
         slack = 1 - signs * (values[duals.points, number] + decision.intercept[number])

@@ -41,7 +41,7 @@ from mercer.estimators._problem import (
     regression_tolerance,
     warn_coarse,
 )
-from mercer.estimators._rows import check_lengths, count_rows
+from mercer.estimators._validation import check_lengths, count_rows
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import available, on_device
-from mercer.estimators._rows import count_rows
+from mercer.estimators._validation import count_rows
 
 
 def if_inner_has(method: Callable[..., Any]) -> Any:

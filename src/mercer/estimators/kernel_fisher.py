@@ -23,7 +23,7 @@ from mercer._compute.memory import parse_memory
 from mercer.estimators._base import KernelTransformer, OverLandmarks
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import fits, of_points, storable_estimator
-from mercer.estimators._rows import as_labels
+from mercer.estimators._validation import as_labels
 from mercer.expansion import values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex

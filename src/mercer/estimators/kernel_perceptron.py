@@ -23,7 +23,7 @@ from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._model import adds, fits, of_points, storable_estimator
-from mercer.estimators._rows import as_labels
+from mercer.estimators._validation import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel

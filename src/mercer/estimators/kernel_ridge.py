@@ -41,7 +41,7 @@ from mercer.estimators._model import (
     on_device,
     storable_estimator,
 )
-from mercer.estimators._rows import check_lengths, given_weights
+from mercer.estimators._validation import check_lengths, given_weights
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import without_marks

@@ -18,7 +18,7 @@ from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import OverLandmarks
 from mercer.estimators._model import attribute, fits, on_device, storable_estimator
-from mercer.estimators._rows import check_lengths
+from mercer.estimators._validation import check_lengths
 from mercer.estimators._wrapper import Wrapper, if_inner_has
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import Expansion, features

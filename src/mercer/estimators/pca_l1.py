@@ -15,7 +15,7 @@ from mercer.estimators._inherited import (
     TransformerMixin,
 )
 from mercer.estimators._model import Model, fits, on_device, storable_estimator
-from mercer.estimators._rows import validated_rows
+from mercer.estimators._validation import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals

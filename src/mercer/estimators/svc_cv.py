@@ -17,7 +17,7 @@ from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._search import GridSearch, Units, keeps_model
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
-from mercer.solvers.svm.pairs import class_values, decide, is_paired
+from mercer.solvers.svm.multiclass import class_values, decide, is_paired
 
 
 @storable_estimator

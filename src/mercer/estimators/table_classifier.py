@@ -16,7 +16,7 @@ from mercer.estimators._model import fits, on_device, storable_estimator
 from mercer.estimators._table import TableModel
 from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
-from mercer.solvers.svm.pairs import class_values, decide, is_paired
+from mercer.solvers.svm.multiclass import class_values, decide, is_paired
 
 # Bounds of the logarithm of the inverse temperature.
 _TEMPERATURES = (-3.0, 6.0)

@@ -13,7 +13,7 @@ from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.objects import Table, as_objects, as_table
 from mercer._compute.points import as_rows, count_points, join_points, point_keys, take_points
 from mercer.estimators._model import Model, fits, storable_estimator
-from mercer.estimators._rows import count_rows
+from mercer.estimators._validation import count_rows
 from mercer.estimators._wrapper import Wrapper
 
 # Attributes of the fitted estimator that this one shows too.

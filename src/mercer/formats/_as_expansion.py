@@ -20,7 +20,7 @@ from mercer.formats.libsvm import read_text, text_of
 from mercer.kernels import Chi2, Constant, Laplacian, Mapped, Normalized, Radial
 from mercer.kernels.algebra import Function
 from mercer.kernels.base import inner_kernels
-from mercer.solvers.svm.pairs import is_packed
+from mercer.solvers.svm.multiclass import is_packed
 
 _SUPPORTED = (
     "Mercer's estimators; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA and "

@@ -7,7 +7,7 @@ import re
 from sklearn.base import BaseEstimator
 
 from mercer._common import shown
-from mercer._compute import storable as register
+from mercer._compute import register
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.

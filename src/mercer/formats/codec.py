@@ -22,7 +22,7 @@ from mercer._common import Array, shown
 from mercer._compute.objects import Objects, Table, as_objects
 from mercer._compute.points import owned
 from mercer._compute.profile import field_names
-from mercer._compute.storable import name_in_files
+from mercer._compute.register import name_in_files
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.consistency import require, require_consistent, require_fields

@@ -22,7 +22,7 @@ from mercer.kernels.base import require_resolved
 from mercer.kernels.direct_sum import without_marks
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.pairs import is_packed
+from mercer.solvers.svm.multiclass import is_packed
 
 T = TypeVar("T")
 

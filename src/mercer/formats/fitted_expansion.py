@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer._compute.storable import storable_as
+from mercer._compute.register import storable_as
 from mercer.expansion import Expansion, with_intercept
-from mercer.solvers.svm.pairs import unpack
+from mercer.solvers.svm.multiclass import unpack
 
 
 @storable_as("FittedScores")
@@ -62,7 +62,7 @@ class PairClassifier:
     Attributes
     ----------
     expansion : Expansion
-        Vectors sorted by class, with packed coefficients (n, c - 1), see `mercer.solvers.svm.pairs`.
+        Vectors sorted by class, with packed coefficients (n, c - 1), see `mercer.solvers.svm.multiclass`.
     counts : int array (c,)
         Numbers of vectors of each class.
     intercept : array (c (c - 1) / 2,)

@@ -12,7 +12,7 @@ from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
 from mercer.formats.libsvm import KERNELS
 from mercer.kernels import FunctionKernel, Precomputed, Scaled
-from mercer.solvers.svm.pairs import class_signs, class_slices
+from mercer.solvers.svm.multiclass import class_signs, class_slices
 
 # LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.
 _TYPES = {

@@ -27,7 +27,7 @@ from mercer.formats.quantised import (
     rounded,
     uncoded,
 )
-from mercer.solvers.svm.pairs import pair_columns, pair_places
+from mercer.solvers.svm.multiclass import pair_columns, pair_places
 
 if TYPE_CHECKING:
     from onnx import ModelProto

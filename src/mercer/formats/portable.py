@@ -28,7 +28,7 @@ from mercer.formats.libsvm import svm_type, text_of
 from mercer.kernels.dot import Linear
 from mercer.kernels.mapped import map_rows
 from mercer.kernels.tracing import rewritten
-from mercer.solvers.svm.pairs import class_slices, class_values, decide, pair_values
+from mercer.solvers.svm.multiclass import class_slices, class_values, decide, pair_values
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC", "TableClassifier")
@@ -89,7 +89,7 @@ class Portable:
     views : dict
         MappedPoints by `view_of` the inputs that use them.
     coef : array (n, m), or (n, c - 1)
-        Packed if ``counts`` are given, see `mercer.solvers.svm.pairs`.
+        Packed if ``counts`` are given, see `mercer.solvers.svm.multiclass`.
     counts : int array (c,) or None
         Numbers of vectors of each class.
     intercept : array (m,)

@@ -11,7 +11,7 @@ from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows, dense
 from mercer._compute.symbols import folded
 from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
-from mercer.solvers.svm.pairs import pair_columns, pair_places, subproblems
+from mercer.solvers.svm.multiclass import pair_columns, pair_places, subproblems
 
 # Largest code of a vector, and of a coefficient or a kernel value.
 _CODE = int(np.iinfo(np.int8).max)

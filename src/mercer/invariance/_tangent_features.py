@@ -12,7 +12,7 @@ from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_insta
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks, cut
 from mercer._compute.points import as_columns, as_dense_rows, owned
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
 from mercer.kernels.base import ByContent, admit_pair, require_kernel

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array, check_integer, check_number, shown
 from mercer._compute.points import as_dense_rows
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 
 # Largest amount of a transformation, in pixels.
 _FARTHEST = 1e6

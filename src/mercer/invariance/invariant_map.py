@@ -12,7 +12,7 @@ from mercer.estimators._inherited import (
     TransformerMixin,
 )
 from mercer.estimators._model import Model, fits, on_device, storable_estimator
-from mercer.estimators._rows import validated_rows
+from mercer.estimators._validation import validated_rows
 from mercer.invariance._tangents import Transforms, tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import Kernel, require_kernel

@@ -28,7 +28,7 @@ from mercer._compute.points import (
     take_points,
 )
 from mercer._compute.profile import field_names
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer._compute.tile import Tile
 from mercer._elsewhere import explained, refuse_attribute
 from mercer.kernels.subclasses import PROTOCOL, check_class, check_use

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from mercer._common import Array, ArrayLike, check_integer, check_positive, shown
 from mercer._compute.points import Points, as_rows, owned
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer._compute.tile import Tile
 from mercer.kernels.base import ByContent, storable_kernel
 from mercer.kernels.structured import (

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from mercer._common import Array, shown
 from mercer._compute.devices import moved, place_of
 from mercer._compute.points import Points, as_columns
-from mercer._compute.storable import storable_as
+from mercer._compute.register import storable_as
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, finite, kernel_class, storable_kernel

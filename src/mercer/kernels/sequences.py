@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
 from mercer._compute.points import Points, as_rows
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.base import Kernel, storable_kernel
 from mercer.kernels.structured import Joined, Paired, ends_of

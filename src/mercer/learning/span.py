@@ -11,7 +11,7 @@ from mercer.kernels.base import Kernel
 from mercer.learning.centred import beside_first
 from mercer.linalg import lapack
 from mercer.solvers.svm import Options, solve_dual
-from mercer.solvers.svm.pairs import subproblems
+from mercer.solvers.svm.multiclass import subproblems
 
 # Slope of the smoothed step.
 _SLOPE = 5.0

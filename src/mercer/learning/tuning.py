@@ -25,8 +25,8 @@ from mercer._common import (
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import PROBES, Points, as_dense_rows
+from mercer._compute.register import storable
 from mercer._compute.routes import Route, Size, Work, required
-from mercer._compute.storable import storable
 from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import Kernel, require_gradient

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import EPS, ROUNDING, TINY, Array, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel

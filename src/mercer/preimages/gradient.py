@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import EPS, TINY, Array, check_integer
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.kernels.direct_sum import kernel_of_data

@@ -17,7 +17,7 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import blocks
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of

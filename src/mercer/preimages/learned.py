@@ -18,7 +18,7 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks
 from mercer._compute.points import dense
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._common import check_integer, notify, shown
 from mercer._compute.objects import Objects
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.preimages.base import Found

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
 from mercer._compute.devices import Place
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 
 # Residuals that are printed one by one.
 _SHOWN = 6

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, notify
-from mercer._compute.storable import storable
+from mercer._compute.register import storable
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 

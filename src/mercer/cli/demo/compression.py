@@ -17,7 +17,7 @@ from mercer.estimators.svc import SVC
 from mercer.formats import save
 from mercer.kernels import Gaussian
 from mercer.plot import ImageGridDisplay, ReductionDisplay
-from mercer.solvers.svm.pairs import class_signs
+from mercer.solvers.svm.multiclass import class_signs
 
 SIZES = (50, 20, 10)
 

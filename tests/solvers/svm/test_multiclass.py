@@ -11,7 +11,7 @@ from tests.reference.inside import points_of
 
 import mercer as mc
 from mercer.gram import kept_product
-from mercer.solvers.svm.pairs import (
+from mercer.solvers.svm.multiclass import (
     class_signs,
     class_slices,
     class_values,
