@@ -151,6 +151,17 @@ def test_steps_go_on_where_large_bounds_make_a_small_violation_a_large_gap(C, gl
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1])
+def test_small_problems_of_high_rank_and_large_bounds_take_no_millions_of_steps(epsilon):
+    rng = np.random.default_rng(301)
+    X = rng.normal(size=(300, 4))
+    y = X[:, 0] ** 2 + 0.1 * rng.normal(size=300)
+    model = mc.SVR(C=1e6, kernel=mc.Gaussian(0.1), epsilon=epsilon).fit(X, y)
+    assert model.n_iter_ < 500_000
+    found = mc.certify(model, X, y)
+    assert found.gap <= 1e-6 * found.primal
+
+
 def test_the_gap_is_a_small_share_though_all_of_many_variables_are_free(global_random_seed):
     # rows are nearly orthogonal: too many free variables to refine, and bounds that none meets
     X = sp.random(2100, 500, 0.05, random_state=global_random_seed).tocsr()

@@ -56,6 +56,8 @@ _PATIENCE = 100
 _LEAST = 100_000
 # A round that raises the objective by less than this share, and lowers the violation as little, has stalled.
 _GAIN = 1e-4
+# Round after which the factor of a small kernel matrix is tried whatever its rank.
+_FULL = 2
 # Newton steps of one kind are repeated so many times while they gain.
 _REPEATS = 10
 # The largest rounding of gradients as a multiple of that found on a sample.
@@ -171,8 +173,8 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     return solve_large(rows, dual, limits.in_units(unit), found).solution(unit)
 
 
-def _solve_factored(rows, dual, limits):
-    """Return the solution of a linear kernel or of one of low rank, None for other kernels.
+def _solve_factored(rows, dual, limits, full=False):
+    """Return the solution of a linear kernel, of one of low rank or of a ``full`` factor, None for other kernels.
 
     The tolerance follows the margin and the gap, which are known better after each solution.
     """
@@ -180,7 +182,7 @@ def _solve_factored(rows, dual, limits):
     tol = float(allowed(limits.goal, point.bias))
     while True:
         own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - point.n_iter)
-        found = solve_factored(rows, replace(dual, coef=point.coef), own)
+        found = solve_factored(rows, replace(dual, coef=point.coef), own, full)
         if found is None:
             return None
         point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
@@ -233,7 +235,7 @@ class _Solver:
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation.item() > self.tol
-        self._low_rank = True
+        self._rounds = 0
         self._size_of_solution = 0.0
         self._checks = 0
         self._best: Point | None = None
@@ -338,9 +340,12 @@ class _Solver:
         a kernel that is not positive semidefinite.
         """
         point = self.point
-        if self._low_rank and self._is_rounding():
+        self._rounds += 1
+        if self._rounds == 1 and self._is_rounding(full=False):
             return False
         self._cross()
+        if self._rounds == _FULL and point.violation > self.tol and self._is_rounding(full=True):
+            return False
         if self._limits.callback is not None:
             self._stopped = self._limits.callback(point.violation)
         if point.violation <= self.tol:
@@ -363,13 +368,15 @@ class _Solver:
         self._budget *= 2
         return True
 
-    def _is_rounding(self):
-        """Solve by a factor of low rank if the kernel matrix has one; return whether rounding prevents more."""
+    def _is_rounding(self, full):
+        """Solve by a factor, a ``full`` one or one of low rank if it has; return whether rounding prevents more.
+
+        A full factor of the kernel matrix costs as much as many steps.
+        """
         point = self.point
         own = replace(point.dual, coef=point.coef)
-        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal))
+        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal), full)
         if direct is None:
-            self._low_rank = False
             return False
         self._size_of_solution = float(np.abs(direct.coef).sum())
         if direct.violation <= point.violation:

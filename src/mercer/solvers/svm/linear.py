@@ -444,10 +444,11 @@ def _solve_by_steps(A, roots, E, pull):
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
+def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -> Point | None:
     """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of low rank of the matrix.
 
-    None if K has too many eigenvalues above rounding. K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
+    None if K has too many eigenvalues above rounding, unless a ``full`` factor is asked for and is small enough. K =
+    L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
     steps on L do not suffer from the range of the eigenvalues, where steps over pairs need millions. The gradient is
     that of the kernel values, unless Newton steps on the normal are the first: where its rounding exceeds ``tol`` a
     violation remains, and ``gain`` is 0.
@@ -456,7 +457,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
     own = dual
     if X is None:
         distinct, places = np.unique(dual.points, return_inverse=True)
-        X = _factor_of(rows, distinct)
+        X = _factor_of(rows, distinct, full)
         own = replace(dual, points=places)
     if X is None:
         return None
@@ -469,11 +470,15 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
     return exact
 
 
-def _factor_of(rows, places):
+def _factor_of(rows, places, full):
     """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
     gram = Gram(rows.kernel, take_points(widened(rows.points), places))
+    n = len(places)
+    rank = int(min(_RANK, _PART * n))
+    if full:
+        rank = n if n <= NEWTON_VARIABLES else 0
     # n roundings, at which other factors end, are too many
-    partial = Partial(gram, gram.diagonal(), int(min(_RANK, _PART * len(places))), None, NOISE)
+    partial = Partial(gram, gram.diagonal(), rank, None, NOISE)
     # callbacks of a fit follow its violation
     with listening(None):
         while partial.open:

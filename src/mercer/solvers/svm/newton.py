@@ -486,9 +486,11 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS
-    while newton_steps(s, float(STEP_WORK)) and left > 0:
+    # several steps of the most variables, without which none counts as in vain
+    work = 2.5 * STEP_WORK
+    while newton_steps(s, work) and left > 0:
         check_cancelled()
-        left -= STEP_WORK
+        left -= work
     return point.move(rows, near, own.coef, gradient, gaining)
 
 
