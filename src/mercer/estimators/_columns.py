@@ -21,6 +21,8 @@ from mercer.estimators._validation import require_two, validated_rows
 
 # Largest size of a scaled number.
 _LARGEST = 8.0
+# Difference of two scaled numbers that are one.
+_SAME = 1e-11
 # Numbers between which a scale is linear; fewest different numbers that have ranks.
 _KNOTS = 64
 _RANKED = 11
@@ -181,7 +183,7 @@ def decode(columns: list[Column], rows: Array) -> Array | None:
         else:
             table[raw > 0.5, column.source] = levels[0] if levels else np.nan
     found = encode(columns, list(table.T))
-    return table if np.allclose(found, rows, rtol=0) else None
+    return table if np.allclose(found, rows, rtol=0, atol=_SAME) else None
 
 
 def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
