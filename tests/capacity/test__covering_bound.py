@@ -148,3 +148,12 @@ def test_a_number_is_no_law_of_decay(model):
     with pytest.raises(TypeError, match="decay must be an ExponentialDecay"):
         covering_bound(model, 2.0)
     assert feature_entropy_number(ExponentialDecay(1.5), 10) > 0
+
+
+@pytest.mark.parametrize("margin", [5e-324, 1e-310, 0.0, -1.0])
+def test_there_is_no_bound_for_margins_that_numbers_cannot_state(margin):
+    one = np.ones(14_427)
+    model = mc.capacity.Model(
+        mc.Linear(), one[:, None], np.arange(14_427), one, margin * one, one, 5.0, 0.0
+    )
+    assert covering_bound(model, ExponentialDecay(1.5)).value == np.inf

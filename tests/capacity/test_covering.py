@@ -72,7 +72,8 @@ def test_it_depends_on_radius_over_epsilon(plain):
 def test_part_of_a_spectrum_gives_no_smaller_number(plain):
     X = np.random.default_rng(0).normal(size=(60, 2))
     part = spectrum(mc.Gaussian(0.5), X, 6, centre=False)
-    assert log_covering_number(part, 0.3) >= log_covering_number(plain, 0.3)
+    # the six eigenvalues of both are those of two solvers
+    assert log_covering_number(part, 0.3) >= log_covering_number(plain, 0.3) * (1 - 1e-14)
     assert log_covering_number(part, 1e-6) == np.inf
 
 

@@ -4,7 +4,15 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, gammaln, xlogy
 
-from mercer._common import EPS, check_confidence, check_integer, check_number, check_positive, shown
+from mercer._common import (
+    EPS,
+    TINY,
+    check_confidence,
+    check_integer,
+    check_number,
+    check_positive,
+    shown,
+)
 from mercer.capacity._model import Model, augmented, require, require_model
 from mercer.capacity._spectrum import Spectrum, require_uncentred
 from mercer.capacity.ball import Ball, smallest_ball
@@ -381,12 +389,13 @@ def covering_bound(
         f"{decay} of the integral operator",
         f"eigenfunctions of at most {bound:.3g}",
     )
-    if smallest <= 0:
+    margin = smallest / norm
+    if margin < TINY:
         failed = np.mean(model.margins <= 0)
         statement = f"There is no bound: {failed:.1%} of the training points are on the wrong side."
         return Bound("covering numbers", np.inf, statement, "error", confidence, assumptions)
     # the largest power of two up to the margin
-    j = int(np.frexp(smallest / norm)[1]) - 1
+    j = int(np.frexp(margin)[1]) - 1
     gamma = 2.0**j
     size = abs(j)
     balls = _log_balls(decay, bound, gamma / 2, n * np.log(2))

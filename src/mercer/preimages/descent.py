@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import (
-    HALVINGS,
     ROUNDING,
     Array,
     ArrayLike,
@@ -29,6 +28,9 @@ from mercer.expansion import Expansion, rows_of, summands
 from mercer.kernels.direct_sum import Marked, kernel_of_data
 from mercer.preimages.base import Found
 
+# Halvings of a step after which no lower value can be told from rounding; those of a number take up to a third more
+# steps at kinks, and gain nothing.
+_HALVINGS = 40
 # Largest weight of the distance in input space, whose square times those of distances is a number.
 _LARGEST_PULL = 1e100
 # Squared distances that differ by at most this share of |psi|^2 are those of one minimum.
@@ -170,7 +172,7 @@ class Descent:
             length = np.linalg.norm(self._v[rows], axis=1)
             stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
-            stuck = valid & ~stationary & (self._failures[rows] > HALVINGS)
+            stuck = valid & ~stationary & (self._failures[rows] > _HALVINGS)
             self._stop(
                 rows[stuck], False, "no step along the direction lowers the objective further"
             )
