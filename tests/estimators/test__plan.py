@@ -194,6 +194,32 @@ def test_a_fit_with_a_sum_of_kernels_or_with_other_distances_takes_the_bytes_of_
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
 )
+@pytest.mark.parametrize(
+    ("model", "rows"),
+    [
+        ("mc.KernelRidge(kernel='precomputed')", "mc.Gram(mc.Gaussian(0.1), X).dense()"),
+        ("mc.KernelPCA(4, kernel='precomputed')", "mc.Gram(mc.Gaussian(0.1), X).dense()"),
+        ("mc.KernelRidge(kernel=mc.Gaussian(0.1))", "sparse.csr_array(X * (abs(X) > 2))"),
+        ("mc.KernelRidge(kernel=mc.Polynomial(3, 0.1))", "sparse.csr_array(X * (abs(X) > 2))"),
+    ],
+)
+def test_a_fit_to_a_given_matrix_or_to_sparse_rows_takes_the_bytes_of_its_plan(model, rows):
+    code = PEAK.replace("{model}", model).replace(
+        "{trim}", "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
+    )
+    code = code.replace("(2000, 20)", "(4000, 100)").replace(
+        "y = X", f"from scipy import sparse\ny = X[:, 0]\nX = {rows}\n#"
+    )
+    code = code.replace("model.fit(X[:1000],", "model.fit(X[:1000, : min(1000, X.shape[1])],")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    planned, peak = map(int, run.stdout.split())
+    # 16 MB of tiles are forbidden by no limit
+    assert 0.8 * planned <= peak <= 1.1 * planned + 2**24
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
+)
 def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_no_more():
     code = PEAK.replace("{model}", "mc.SVC(kernel=mc.Gaussian(0.1) + mc.Linear(), memory='100MB')")
     code = (

@@ -23,6 +23,8 @@ from mercer.linalg import eigh
 
 # A smaller eigenproblem takes more time for each n^3.
 _ORDER = 640
+# Tiles in memory where rows are sparse: their inner products are sparse first.
+_SPARSE = 5.0
 _PLANNED = (
     "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
     "OneClassSVM, SVDD, SVCCV, SVRCV, TableRegressor, TableClassifier"
@@ -38,7 +40,7 @@ class Plan:
     seconds : float
         About the processor time of this machine, in wall-clock seconds without other processes.
     bytes : int
-        Largest memory beside the interpreter and the points.
+        Largest memory beside the interpreter and the points, with the copy of a matrix that is given.
     route : str
         "dense": a matrix and its factorisation; "stored": a matrix and products with it; "lazy": kernel values are
         evaluated where they are needed; "landmarks": nothing of size n x n.
@@ -109,6 +111,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     about ..., 470.1 MB, route stored: half of the matrix fits memory = 1.0 GB; seconds assume 16 products
     """
     itemsize = 8
+    sparse = hasattr(n, "tocsr")
     if d is None:
         n, d, itemsize = _sizes_of(n)
     elif not np.isscalar(n):
@@ -142,8 +145,13 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         else f"fit raises MemoryError: {refused}"
     )
     rows, columns = route.block
-    tiles = int(rate.tiles * itemsize * min(rows, row_step(columns)) * columns)
-    return Plan(float(seconds), route.bytes + tiles, route.name, reason)
+    tiles = _SPARSE if sparse else rate.tiles
+    beside = int(tiles * itemsize * min(rows, row_step(columns)) * columns)
+    if kernel.tags.points == "indices":
+        # a fit copies a given matrix, and stores it no second time
+        stored = route.limited if route.name == "stored" else 0
+        beside += max(0, itemsize * size.n**2 - stored)
+    return Plan(float(seconds), route.bytes + beside, route.name, reason)
 
 
 def _sizes_of(X):
@@ -196,13 +204,14 @@ def rates(kernel: Kernel, d: int) -> Rates:
     >>> 0 < rates(mc.Gaussian(1.0), 2).value < 1e-3
     True
     """
+    if kernel.tags.points == "indices":
+        return measured(kernel, 1)
     few = min(d, BLOCK // ROWS)
-    if kernel.tags.points != "indices":
-        try:
-            kernel.admit(np.ones((1, few)), "X")
-        except ValueError:
-            # a map of all columns takes no fewer
-            few = d
+    try:
+        kernel.admit(np.ones((1, few)), "X")
+    except ValueError:
+        # a map of all columns takes no fewer
+        few = d
     found = measured(kernel, few)
     # beyond many features the time of a value is proportional to them
     return replace(found, value=found.value * (d / few))
@@ -216,10 +225,11 @@ def measured(kernel: Kernel, d: int) -> Rates:
     S = A + A.T
     flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
     cube = _shortest(lambda: eigh.dense(S, _ORDER)) / _ORDER**3
-    if kernel.tags.points == "indices":
-        return Rates(flop, flop, cube, 0.0)
     X = np.abs(rng.standard_normal((ROWS, d)))
     V = rng.standard_normal((ROWS, 16))
+    if kernel.tags.points == "indices":
+        kernel = kernel.resolve(X @ X.T)
+        X = np.arange(ROWS)
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
     value = _shortest(lambda: gram @ V) / ROWS**2

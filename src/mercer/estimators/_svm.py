@@ -122,15 +122,16 @@ class SupportVectorEstimator(KernelEstimator):
     def _routes(self, size):
         """Return the routes of the solver over all points."""
         n = size.n
-        work = Work(n * n / 2.0, assumed=_ASSUMED)
+        # steps take as long as half of the values
+        work = Work(n * n, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
         if not is_flat_combination(as_kernel(self.kernel)):
-            # all values are computed first, and the solver has memory for rows and copies beside them
+            # all values are computed first, in three times the time, and the solver has memory for rows and copies
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2
             routes = [
-                Route("stored", _FITS, known, work, self._over_all, known),
+                Route("stored", _FITS, known, work * 3, self._over_all, known),
                 Route("stored", _FITS, whole, work, self._over_all, whole, block),
                 lazy,
             ]

@@ -10,7 +10,7 @@ from mercer import landmarks
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
 from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
-from mercer._compute.routes import SMALL_MEMORY, Work
+from mercer._compute.routes import Work
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._base import OverLandmarks
 from mercer.estimators._classifier import SupportVectorClassifier, store, store_classes
@@ -26,7 +26,7 @@ from mercer.solvers.svm import certificate
 
 # Arrays of the size of coordinates over landmarks, and costs in kernel values of all passes of a linear problem over
 # one of them.
-_COORDINATES = 2.5
+_COORDINATES = 3.1
 _PASSES = 40
 
 
@@ -214,10 +214,9 @@ class SVC(OverLandmarks, SupportVectorClassifier):
         if chosen is None:
             return super()._routes(size)
         m, rule = chosen
-        own = 8 * m * (_COORDINATES * size.n + m)
         work = landmarks.sums(size.n, m) + Work(float(_PASSES) * size.n * m, cubes=-(float(m) ** 3))
         found = landmarks.route(self._over_landmarks, size, m, rule, eigh.ALL + 1, work)
-        n_bytes = max(found.bytes, int(own + min(own, SMALL_MEMORY)))
+        n_bytes = max(found.bytes, int(8 * m * (_COORDINATES * size.n + m)))
         return [replace(found, bytes=n_bytes, limited=n_bytes)]
 
     def _training_blocks(self, X):

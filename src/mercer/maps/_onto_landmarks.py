@@ -282,7 +282,7 @@ class Moments:
 
 def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
     """Return the route to principal coordinates over m landmarks that a rule selects."""
-    return landmarks.route(run, size, m, rule, eigh.ALL + 4, landmarks.sums(size.n, m))
+    return landmarks.route(run, size, m, rule, eigh.ALL + 5, landmarks.sums(size.n, m))
 
 
 def _from_values(Q, largest, n):
