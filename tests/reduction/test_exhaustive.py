@@ -47,6 +47,14 @@ def test_equal_points_and_dependent_features_are_no_gain():
     assert answer.relative_error < 1e-7
 
 
+def test_the_points_of_the_set_keep_their_order():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        psi = mc.Expansion(mc.Gaussian(0.5), np.arange(9.0)[:, None], rng.normal(size=(9, 1)))
+        points = mc.reduce(psi, 4, method=Exhaustive()).expansion.points
+        assert (np.diff(points, axis=0) > 0).all()
+
+
 def test_a_set_larger_than_the_rank_is_no_further_than_one_of_the_rank():
     rng = np.random.default_rng(3)
     psi = mc.Expansion(mc.Gaussian(0.1), rng.normal(size=(35, 1)), rng.normal(size=(35, 2)))

@@ -408,7 +408,7 @@ class Exhaustive(Selection):
             rows = best_subset(factor, factor.T @ target.coef, size)
             # without features that the others span, whose coefficients amplify rounding
             own = cholesky.pivoted(K[np.ix_(rows, rows)]).pivots
-            yield Stage(target.points, rows[own])
+            yield Stage(target.points, rows[np.sort(own)])
 
     def _require_few(self, n, size):
         count = math.comb(n, size)
