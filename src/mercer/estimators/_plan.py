@@ -23,8 +23,6 @@ from mercer.linalg import eigh
 
 # A smaller eigenproblem takes more time for each n^3.
 _ORDER = 640
-# Tiles in memory where rows are sparse: their inner products are sparse first.
-_SPARSE = 5.0
 _PLANNED = (
     "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
     "OneClassSVM, SVDD, SVCCV, SVRCV, TableRegressor, TableClassifier"
@@ -145,7 +143,8 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         else f"fit raises MemoryError: {refused}"
     )
     rows, columns = route.block
-    tiles = _SPARSE if sparse else rate.tiles
+    # inner products of sparse rows are sparse first
+    tiles = 5.0 if sparse else rate.tiles
     beside = int(tiles * itemsize * min(rows, row_step(columns)) * columns)
     if kernel.tags.points == "indices":
         # a fit copies a given matrix, and stores it no second time

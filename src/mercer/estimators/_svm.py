@@ -130,8 +130,9 @@ class SupportVectorEstimator(KernelEstimator):
             # all values are computed first, in three times the time, and the solver has memory for rows and copies
             known = 8 * (n**2 + buffer_values(n))
             whole = size.itemsize * n**2
+            work *= 3
             routes = [
-                Route("stored", _FITS, known, work * 3, self._over_all, known),
+                Route("stored", _FITS, known, work, self._over_all, known),
                 Route("stored", _FITS, whole, work, self._over_all, whole, block),
                 lazy,
             ]
