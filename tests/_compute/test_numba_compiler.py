@@ -63,6 +63,7 @@ INTERNALS = [
     (lowering.Lower, "delvar", "no counts of numbers"),
     (lowering.Lower, "lower_getitem", "items and rows of arrays"),
     (lowering.Lower, "lower_setitem", "items of arrays"),
+    (lowering.Lower, "lower_binop", "operators on numbers"),
     (typing.Context, "resolve_function_type", "operators on numbers, found once"),
     (postproc.VariableLifetime, "usedefs", "variables that need no memory"),
     (

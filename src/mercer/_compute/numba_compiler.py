@@ -473,6 +473,26 @@ class _ShortLower(Lower):
         item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
         return store_item(self.context, self.builder, array, item, place[0])
 
+    def lower_binop(self, resty, expr, op):
+        """Return the result of an operator on two numbers."""
+        signature = self.fndesc.calltypes[expr]
+        # powers with constant exponents have their own instructions
+        if op in (operator.pow, operator.ipow) or not all(
+            isinstance(kind, _NUMBERS) for kind in signature.args
+        ):
+            return super().lower_binop(resty, expr, op)
+        context = self.context
+        builder = self.builder
+        values = [
+            context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind)
+            for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        signature = _operation(context.typing_context, op, signature.args)
+        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(
+            builder, values
+        )
+        return context.cast(builder, value, signature.return_type, resty)
+
     def _place(self, array, value, index):
         """Return the pointer to what an index means, and the lengths of the axes that remain; None if not known."""
         several = isinstance(index_type := self.typeof(index.name), types.BaseTuple)
