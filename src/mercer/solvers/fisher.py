@@ -103,7 +103,7 @@ def discriminants(
     outside = targets - solved.fitted
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
     between = 1 - within
-    _warn_separated(within[0], EPS if mu else noise, mu)
+    _warn_separated(within[0], ROUNDINGS * EPS if mu else noise, mu)
     lost = relative(outside, targets) if mu else 0.0
     _warn_rounded(max(noise / between[0], lost), mu)
     V = V * np.sqrt(total / (within * between))
