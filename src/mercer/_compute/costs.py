@@ -152,13 +152,15 @@ SWEEP_ROWS = 256
 CELL = 2000
 # Variables of several duals that are solved for, placed or judged at a time: their arrays are a small part of all.
 TOGETHER_VARIABLES = 1 << 16
-# Work of a compiled call between two checks for interrupts, in steps times variables or entries, or operations of
-# Newton steps: 0.1 to 0.3 s.
+# Work of a compiled call between two checks for interrupts, in steps times variables or entries: 0.1 to 0.3 s.
 STEP_WORK = 200_000_000
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
 # Coordinates of points of which a kernel row takes as long as a step.
 COORDINATES_OF_STEP = 32
+# Operations of Newton steps between two checks for interrupts: several steps of the most variables, without which none
+# counts as in vain.
+NEWTON_WORK = 5e8
 # Operations of all Newton steps at most.
 NEWTON_OPERATIONS = 1e10
 # Free variables that Newton steps solve for at most, and unknowns of a step on the normal of a linear kernel that a

@@ -17,6 +17,7 @@ from mercer._compute.costs import (
     COORDINATES_OF_STEP,
     FLOAT64_VARIABLES,
     KNOWN_VALUE,
+    NEWTON_WORK,
     REFINEMENT,
     SMALL_DUAL,
     STEP_OVERHEAD,
@@ -621,7 +622,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             operations = larger(goal.operations, REFINEMENT * spent)
             reach = NEAR * allowed(own_goal, bias)
             if more:
-                operations = smaller(_CROSSING * spent, 5.0 * STEP_WORK)
+                operations = smaller(_CROSSING * spent, 2 * NEWTON_WORK)
                 reach = _CROSSED * violation
             refine(points, exact, s, own, target, bias, sums, reach, operations)
         if status == DONE:

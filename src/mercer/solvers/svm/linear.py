@@ -70,12 +70,13 @@ FALL = 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
 _FIRST = 100.0
 # A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance, and its sums
-# have the second accuracy, after which the free coefficients share the rest. A line search ends at the first share of
-# its first slope.
+# have the second accuracy, after which the free coefficients share the rest.
 _INNER = 0.1
 _EXACT = 1e-6
 # Most Newton steps of a solution.
 _MOST_STEPS = 1000
+# A line search ends at this share of the first slope.
+_FLATTER = 0.1
 # Curvature that is added to that of a bias, as a share of it: the matrix of a Newton step is then positive definite.
 # And that of a bias without a free variable, in those of one.
 _ADDED = 1e-9
@@ -396,7 +397,7 @@ def _line_search(part, residual, change, slope, curvature):
     above = np.inf
     if not below < 0:
         return 0.0
-    goal = _INNER * abs(below)
+    goal = _FLATTER * abs(below)
     for _ in range(HALVINGS):
         value = slope_at(step)
         if abs(value) <= goal:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, STEP_WORK
+from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.certificates import DRIFT, ROUNDED, exact_gradient, measure_state
@@ -486,11 +486,9 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     )
     _factorise(s, np.flatnonzero(free[near]))
     left = NEWTON_OPERATIONS
-    # several steps of the most variables, without which none counts as in vain
-    work = 2.5 * STEP_WORK
-    while newton_steps(s, work) and left > 0:
+    while newton_steps(s, NEWTON_WORK) and left > 0:
         check_cancelled()
-        left -= work
+        left -= NEWTON_WORK
     return point.move(rows, near, own.coef, gradient, gaining)
 
 
