@@ -1,5 +1,6 @@
 """Precomputed, a kernel given by its matrix; its points are row indices."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -126,10 +127,9 @@ def row_numbers(kernel: Kernel, X: Any) -> Any:
 
 
 def transpose_gap(K: Array) -> float:
-    """Return max |K - K'|, from blocks of rows that stay in cache."""
-    parts = cut(len(K), COLUMNS)
-    gaps = [abs(K[rows, rows.start :] - K[rows.start :, rows].T).max() for rows in parts]
-    return float(np.max(gaps, initial=0.0))
+    """Return max |K - K'|, from blocks that stay in cache."""
+    pairs = itertools.combinations_with_replacement(cut(len(K), COLUMNS), 2)
+    return float(np.max([abs(K[a, b] - K[b, a].T).max() for a, b in pairs], initial=0.0))
 
 
 def _symmetric(matrix):
@@ -142,6 +142,11 @@ def _symmetric(matrix):
             f"{tuple(K.shape)}{'; without a column of indices it is K[:, 1:]' * (K.shape[1] == len(K) + 1)}."
         )
     gap = transpose_gap(K)
+    # a few roundings stay: a copy takes longer than some fits
+    few = 4 * np.finfo(K.dtype).eps
+    diagonal = abs(K.diagonal()).max(initial=0)
+    if diagonal and gap <= few * diagonal:
+        return K
     size = max(float(K.max()), -float(K.min()))
     tolerance = float(np.finfo(K.dtype).eps) ** 0.5 * size
     if gap > tolerance:
@@ -149,13 +154,12 @@ def _symmetric(matrix):
             f"The precomputed matrix X must be symmetric: max |K - K'| = {gap:.3g} exceeds {tolerance:.3g}, the bound "
             "for rounding; pass (K + K.T) / 2 if the difference does not matter."
         )
-    if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
+    if len(K) > 1 and size > 0 and not diagonal and K.min() == 0:
         warn(
             "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
             "pass kernel values, for distances D for example exp(-gamma * D**2).",
         )
-    # a few roundings stay: a copy takes longer than some fits
-    return K if gap <= 4 * np.finfo(K.dtype).eps * size else (K + K.T) / 2
+    return K if gap <= few * size else (K + K.T) / 2
 
 
 def _require_numpy(values, name):

@@ -52,7 +52,6 @@ from mercer.kernels.forms import (
     is_combination,
     is_flat_combination,
 )
-from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.on_demand import RawRows, Terms
 
 # Rows whose middle half holds the centre.
@@ -192,17 +191,21 @@ class KnownRows(Rows):
 
     @classmethod
     def of(cls, rows: Rows) -> KnownRows:
-        """Return the rows with all their values: in float64, those of a given matrix, if no loop is compiled."""
+        """Return the rows with all their values, in float64 if no loop is compiled."""
         everything = np.arange(count_points(rows.points))
-        exact = None
-        if rows.in_call:
-            values = rows.square(everything)
-            exact = rows.raw(exact=True)
-        elif isinstance(rows.kernel, Precomputed) and np.array_equal(rows.points, everything):
-            values = np.asarray(rows.kernel.matrix, np.float64)
-        else:
-            values = rows.exact_square(everything)
-        return cls(rows.kernel, rows.points, values, rows.error if rows.in_call else 0.0, exact)
+        if not rows.in_call:
+            return cls(rows.kernel, rows.points, rows.exact_square(everything))
+        values = rows.square(everything)
+        return cls(rows.kernel, rows.points, values, rows.error, rows.raw(exact=True))
+
+    @classmethod
+    def given(cls, rows: Rows) -> KnownRows:
+        """Return the rows of all points of a given matrix, which is not copied."""
+        matrix = rows.kernel.matrix
+        known = cls(rows.kernel, np.arange(len(matrix)), matrix)
+        known.diagonal[rows.points] = rows.diagonal
+        known.held = 0
+        return known
 
     def raw(self, exact: bool = False) -> RawRows:
         """Return the values as compiled code copies rows from them; with ``exact`` rows in float64, if any."""

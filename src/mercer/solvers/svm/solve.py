@@ -18,6 +18,7 @@ from mercer._compute.costs import (
     WIDE,
 )
 from mercer._compute.points import count_points
+from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.certificates import certified
 from mercer.solvers.svm.dual import Dual, Solution
@@ -48,6 +49,9 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
     """
     # nu-regression has two variables for each point
     widest = dual.largest * (1 if dual.total is None or dual.one_sided else 2)
+    if isinstance(rows.kernel, Precomputed) and rows.kernel.matrix.dtype == np.float64:
+        dual = replace(dual, points=rows.points[dual.points])
+        rows = KnownRows.given(rows)
     rows = _with_values(rows, dual, widest, options)
     if dual.ridge is not None:
         # the certificate of a quadratic loss is not that between the bounds
