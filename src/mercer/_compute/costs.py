@@ -161,8 +161,8 @@ COORDINATES_OF_STEP = 32
 # Operations of Newton steps between two checks for interrupts: several steps of the most variables, without which none
 # counts as in vain.
 NEWTON_WORK = 5e8
-# Operations of all Newton steps at most.
-NEWTON_OPERATIONS = 1e10
+# So many times such steps go on at most.
+NEWTON_PAUSES = 20
 # Free variables that Newton steps solve for at most, and unknowns of a step on the normal of a linear kernel that a
 # factor solves for, where that takes no longer than products with the rows.
 NEWTON_VARIABLES = 2000

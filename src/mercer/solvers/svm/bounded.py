@@ -135,7 +135,7 @@ def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
         point.set_noise(rows)
     else:
         point = solve_large(rows, dual, limits)
-    return point.solution(unit)
+    return replace(point.solution(), unit=unit)
 
 
 def distance_of_means(rows: Rows, dual: Dual) -> float:
@@ -170,7 +170,8 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     if limits.callback is not None and limits.callback.stopped:
         return found
     unit = found.unit.item()
-    return solve_large(rows, dual, limits.in_units(unit), found).solution(unit)
+    point = solve_large(rows, dual, limits.in_units(unit), found)
+    return replace(point.solution(), unit=found.unit)
 
 
 def _solve_factored(rows, dual, limits, full=False):

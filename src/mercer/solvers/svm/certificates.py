@@ -273,8 +273,8 @@ class Point:
         self.gradient[places] = gradient
         self.measure()
 
-    def solution(self, unit: float = 1.0) -> Solution:
-        """Return the point as a solution with settled coefficients and certificate; ``unit`` is that of its margins."""
+    def solution(self) -> Solution:
+        """Return the point as a solution with settled coefficients and certificate."""
         dual = self.dual
         coef = self.coef.copy()
         settle(coef, dual.lower, dual.upper, DRIFT, EPS)
@@ -286,7 +286,6 @@ class Point:
             self.violation,
             self.n_iter,
             margin=0.5 * (biases[1:] - biases[0]) if len(biases) > 1 else 1.0,
-            unit=unit,
             noise=self.noise,
             epsilon=dual.epsilon,
             gain=self.gain,

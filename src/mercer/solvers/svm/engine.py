@@ -473,12 +473,9 @@ def _start_near(problems, chain, found, k, s, target, tol):
     factor = smaller(ratio, gain / curvature) if curvature > 0 else ratio
     growth = larger(1.0, chain.growth[k - 1] * factor)
     for t in range(n if growth <= _GROWN * tol else 0):
-        b = factor * near[t]
-        low = s.lower[t]
-        high = s.upper[t]
-        slack = STORED * EPS * (high - low) if factor == ratio else 0.0
-        s.coef[t] = high if high - b <= slack else (low if b - low <= slack else b)
+        s.coef[t] = smaller(larger(factor * near[t], s.lower[t]), s.upper[t])
         s.f[t] = target[t] - factor * (target[t] - gradient[t])
+    settle(s.coef, s.lower, s.upper, 0.0, STORED * EPS)
     return growth if growth <= _GROWN * tol else 1.0
 
 
@@ -513,16 +510,17 @@ def place_at_bounds(f, coef, lower, upper, total):
         middle = 0.5 * (low + high)
         above = 0.0
         for t in range(f.size):
-            above += upper[t] - lower[t] if sign * f[t] > middle else 0.0
+            if sign * f[t] > middle:
+                above += upper[t] - lower[t]
         if above < sign * total:
             high = middle
         else:
             low = middle
     left = sign * total
     # those above, then those that the passes do not tell apart
-    for equal in range(2):
+    for equal in (False, True):
         for t in range(f.size):
-            if sign * f[t] > high if equal == 0 else low <= sign * f[t] <= high:
+            if low <= sign * f[t] <= high if equal else sign * f[t] > high:
                 step = smaller(upper[t] - lower[t], left)
                 coef[t] = sign * step
                 left -= step
@@ -591,22 +589,22 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         own = picked(problems.points, places, arena)
         points = tiles_of_points(rows, own, s.K, arena)
         sums = problems.sums[k]
-        if position[BEGUN] == 0 and chain.ratios[k] > 0:
+        if chain.ratios[k] and not position[BEGUN]:
             chain.growth[k] = _start_near(problems, chain, found, k, s, target, goal.tol)
-        if position[BEGUN] == 0 and position[HELD] == 0:
+        if not (position[BEGUN] or position[HELD]):
             in_margins = all_groups > 1 and goal.per_margin > 0
             found.unit[k] = _start(points, s, sums, problems.sums_only, in_margins)
             # a start at bounds counts as a step
             found.n_iter[k] = problems.sums_only
         own_goal = scaled(goal, 1.0, found.unit[k])
         # the points where a dual pauses do not depend on the duals before it
-        limit = smaller(max_iter - found.n_iter[k], larger(1, STEP_WORK // (m + STEP_OVERHEAD)))
+        limit = smaller(max_iter - found.n_iter[k], STEP_WORK // (m + STEP_OVERHEAD))
         if goal.operations >= 0:
             limit = smaller(limit, larger(_ROUND * m, found.n_iter[k]))
         # copies pay, and take memory, where rows are read several times
         few = chain.gaps[k] > 0 and (k == 0 or found.n_iter[k - 1] <= m)
         status = advance(points, s, own_goal, chain.gaps[k], limit, _FEW if few else SHARE)
-        if status == DONE and all_groups == 1 and goal.coarse < 1:
+        if status == DONE and all_groups == 1:
             share = _share_of_goal(s, target, sums[0], goal)
             if share < 1:
                 status = advance(points, s, scaled(goal, share, 1.0), 0.0, limit, SHARE)
@@ -642,7 +640,7 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
             if places[t] >= 0:
                 found.gradient[places[t]] = s.f[t]
                 found.coef[places[t]] = s.coef[t]
-        kept = more or (k + 1 < chain.ratios.size and chain.ratios[k + 1] > 0)
+        kept = more or (k + 1 < chain.ratios.size and chain.ratios[k + 1])
         position[DUAL] = k if more else k + 1
         position[HELD] = s.counts[USED] if kept else 0
         position[BEGUN] = more

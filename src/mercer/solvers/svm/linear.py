@@ -291,7 +291,7 @@ class _State:
 
     def _is_exact(self, coef, pull, scale):
         """Whether the error of a round is a small share of a change of residuals, and its sums are about right."""
-        missing = np.abs(pull[: self._n_groups]).max() / self.unit
+        missing = np.abs(pull[: self._n_groups]).sum() / self.unit
         return (
             self.unit * np.linalg.norm(pull) <= _INNER * scale
             and missing <= _EXACT * np.abs(coef).sum()

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import NEWTON_OPERATIONS, NEWTON_VARIABLES, NEWTON_WORK
+from mercer._compute.costs import NEWTON_PAUSES, NEWTON_VARIABLES, NEWTON_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.certificates import DRIFT, ROUNDED, exact_gradient, measure_state
@@ -220,7 +220,7 @@ def _direction(s):
     for a in range(k):
         t = s.places[a]
         row = s.L[a]
-        slope[a] = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], s.bias[s.group[t]])
+        slope[a] = _slope(s, t)
         for g in range(many + 1):
             total = slope[a] if g == many else (1.0 if s.group[t] == g else 0.0)
             known = solved[g]
@@ -290,9 +290,7 @@ def _whole_step(s, direction, free, known):
     for a in range(k):
         t = s.places[a]
         ends[a] = s.upper[t] if direction[a] > 0 else s.lower[t]
-        if s.epsilon > 0 and (_sign(s.gradient[t], s.coef[t], s.bias[s.group[t]]) > 0) != (
-            direction[a] > 0
-        ):
+        if s.epsilon > 0 and _is_positive(s, t) != (direction[a] > 0):
             ends[a] = 0.0
         room = abs(ends[a] - s.coef[t])
         if abs(direction[a]) * step > room:
@@ -333,16 +331,20 @@ def _residual(s):
     largest = 0.0
     for a in range(s.count[0]):
         t = s.places[a]
-        level = s.bias[s.group[t]]
-        slope = s.gradient[t] - s.epsilon * _sign(s.gradient[t], s.coef[t], level)
-        largest = larger(largest, abs(slope - level))
+        largest = larger(largest, abs(_slope(s, t) - s.bias[s.group[t]]))
     return largest
 
 
 @functools.partial(compiled, inline=True)
-def _sign(gradient, coef, bias):
-    """Return the sign that a coefficient has, or will have when it leaves 0."""
-    return 1.0 if coef > 0 or (coef == 0 and gradient > bias) else -1.0
+def _is_positive(s, t):
+    """Whether a coefficient is positive, or will be when it leaves 0."""
+    return s.coef[t] > 0 or (s.coef[t] == 0 and s.gradient[t] > s.bias[s.group[t]])
+
+
+@functools.partial(compiled, inline=True)
+def _slope(s, t):
+    """Return the slope of the objective along a coefficient that is free."""
+    return s.gradient[t] - s.epsilon if _is_positive(s, t) else s.gradient[t] + s.epsilon
 
 
 # --- small problems --------------------------------------------------------------------------------------------------
@@ -485,10 +487,10 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
         np.ones(1, np.int64),
     )
     _factorise(s, np.flatnonzero(free[near]))
-    left = NEWTON_OPERATIONS
-    while newton_steps(s, NEWTON_WORK) and left > 0:
+    for _ in range(NEWTON_PAUSES):
+        if not newton_steps(s, NEWTON_WORK):
+            break
         check_cancelled()
-        left -= NEWTON_WORK
     return point.move(rows, near, own.coef, gradient, gaining)
 
 

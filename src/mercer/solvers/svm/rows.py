@@ -239,7 +239,7 @@ class KnownRows(Rows):
 
 def consecutive(J: Array) -> Array | slice:
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
-    if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
+    if len(J) and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J
 

@@ -68,15 +68,13 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
 def _bounded(duals):
     """Return duals with a ridge whose infinite bounds are bounds that no coefficient meets.
 
-    The loss at the optimum is at most that of a constant, which bounds every coefficient.
+    The loss at the optimum is at most that of the function 0, which bounds every coefficient.
     """
     if not duals.unbounded:
         return duals
     C = 1 / duals.ridge
-    mean = duals.sums(C * duals.target) / duals.sums(C)
-    error = duals.target - mean[duals.number]
     # roots first: the product of two large C overflows
-    loss = np.sqrt(duals.sums(np.square(np.sqrt(C) * error)))[duals.number]
+    loss = np.sqrt(duals.sums(np.square(np.sqrt(C) * duals.target)))[duals.number]
     bound = np.sqrt(C) * loss + C * duals.epsilon + TINY
     return replace(
         duals, lower=np.maximum(duals.lower, -2 * bound), upper=np.minimum(duals.upper, 2 * bound)

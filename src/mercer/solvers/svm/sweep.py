@@ -118,13 +118,11 @@ class Sweep:
             check_cancelled()
             s.arena[0] = UNUSED
             left = limit - int(s.counts[TAKEN])
-            most = min(left, max(1, STEP_WORK // (len(s.f) + STEP_OVERHEAD)))
+            most = min(left, STEP_WORK // (len(s.f) + STEP_OVERHEAD))
             status = advance(self._tiles, s, goal, 0.0, most, SHARE)
             if status == ROWS_WANTED:
                 self._fill()
-            stopped = callback is not None and callback(
-                measure_state(s, np.empty(len(s.groups) - 1))
-            )
+            stopped = callback is not None and callback(measure_state(s, np.empty_like(point.bias)))
         point.n_iter += int(s.counts[TAKEN])
         point.place(self._rows, own, s.coef[self._live], s.f[self._live])
         return stopped
