@@ -71,6 +71,13 @@ def positions(index: ArrayLike, n: int) -> Array:
     return np.ravel(np.arange(n)[index if isinstance(index, (list, slice)) else np.asarray(index)])
 
 
+def consecutive(J: Array) -> Array | slice:
+    """Return consecutive indices from 0 or more on as a slice, which copies nothing; others unchanged."""
+    if len(J) and J[0] >= 0 and (np.diff(J) == 1).all():
+        return slice(int(J[0]), int(J[-1]) + 1)
+    return J
+
+
 def evenly_spaced(n: int, most: int) -> Array:
     """Return n places, or ``most`` of them from the first to the last where there are more (int array)."""
     if n <= most:

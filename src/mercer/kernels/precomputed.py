@@ -9,7 +9,7 @@ from mercer._common import Array, PointsLike, warn
 from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import place_of
 from mercer._compute.memory import cut
-from mercer._compute.points import Points, as_dense_rows
+from mercer._compute.points import Points, as_dense_rows, consecutive
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, brief, require_resolved, storable_kernel
 
@@ -89,7 +89,8 @@ class Precomputed(Kernel):
             )
         X = tile.X.container
         # whole rows first: they are contiguous
-        return tile.xp.take(X if len(X.shape) == 2 else self.matrix[X], tile.Z.container, axis=1)
+        rows = X if len(X.shape) == 2 else self.matrix[consecutive(X)]
+        return tile.xp.take(rows, tile.Z.container, axis=1)
 
     def diagonal(self, points: Points) -> Array:
         X = points.container

@@ -28,6 +28,7 @@ from mercer._compute.memory import allocate, blocks, cut
 from mercer._compute.points import (
     PAIRED,
     Points,
+    consecutive,
     count_points,
     evenly_spaced,
     subtract_centre,
@@ -235,13 +236,6 @@ class KnownRows(Rows):
     def exact_square(self, J: Array) -> Array:
         """Return the float64 kernel values between points J, those that are known if they have no error."""
         return np.array(self.square(J), np.float64) if self.error == 0 else super().exact_square(J)
-
-
-def consecutive(J: Array) -> Array | slice:
-    """Return consecutive indices as a slice, which copies nothing; others unchanged."""
-    if len(J) and (np.diff(J) == 1).all():
-        return slice(int(J[0]), int(J[-1]) + 1)
-    return J
 
 
 # --- rows by matrix products and one compiled pass, of dense and of sparse rows of numbers ----------------------------
