@@ -1,5 +1,6 @@
 """SVCCV: the scores of a grid search, at the cost of a few fits."""
 
+import itertools
 import pickle
 import tracemalloc
 import warnings
@@ -78,6 +79,22 @@ def test_scorers_of_decision_values_and_other_callables_are_taken():
         np.testing.assert_allclose(
             model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3
         )
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Linear() + mc.Laplacian(1.0)])
+def test_equal_rows_that_a_fold_holds_out_tie_in_scores_of_ranks(kernel, global_random_seed):
+    # rounding of decision values has decided ties, and moved these scores and isotonic probabilities by up to 0.2
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.integers(0, 2, (120, 3)).astype(float)
+    y = (rng.random(120) < 0.2 + 0.2 * X.sum(axis=1)).astype(int)
+    model = SVCCV(kernel, Cs=[1.0], cv=3, scoring="roc_auc").fit(X, y)
+    for fold, (_, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        above = 0.0
+        for i, j in itertools.product(test[y[test] == 1], test[y[test] == 0]):
+            difference = model.held_out_values_[i] - model.held_out_values_[j]
+            above += 0.5 if (X[i] == X[j]).all() else (np.sign(difference) + 1) / 2
+        share = above / (np.sum(y[test] == 1) * np.sum(y[test] == 0))
+        assert model.cv_results_[f"split{fold}_test_score"][0] == pytest.approx(share)
 
 
 def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():

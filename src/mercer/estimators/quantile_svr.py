@@ -48,7 +48,7 @@ class QuantileSVR(Regression):
         \qquad \rho_\tau(e) = \max(\tau e, (\tau - 1) e),
 
     for each quantile tau. At most the share tau of the training points lies below the function, and at least that share
-    below or on it, counted with their weights. Half of the pinball loss of the median is the absolute error: ``tau =
+    below or on it, counted with their weights. The pinball loss of the median is half of the absolute error: ``tau =
     0.5`` is the `SVR` with C / 2 and ``epsilon=0``.
 
     Parameters

@@ -28,6 +28,9 @@ _SQUARES = 4
 _COARSE = 1e-5
 # Rounding of decision values that changes no score by much, if all coefficients are at the largest bound.
 _ROUNDED = 0.2
+# A sum with this number is rounded to multiples of 2^-34: decision values of equal points, which differ by rounding,
+# are equal then, and count as ties of scores of ranks and of isotonic regression.
+_ON_GRID = 1.5 * 2.0**18
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class FoldSolutions:
     coef : list of float64 array (points, k)
     bias : float64 array (m, k)
     values : float64 array (k, t, m)
-        Decision values of the points held out.
+        Decision values of the points held out, rounded such that equal points have equal ones.
     violation : float
         The largest of the solutions that are not accurate, 0 if all are.
     n_iter : int array (k,)
@@ -175,7 +178,7 @@ def _solve_fold(rows, dual, known, fold, Cs, options):
     products = _held_out_products(rows, dual.points, fold, coef, images)
     violation = path.violation.max()
     violation = float(violation) if violation > options.tol else 0.0
-    values = (products + path.bias).T[:, :, None]
+    values = (products + path.bias + _ON_GRID - _ON_GRID).T[:, :, None]
     largest = float(np.linalg.norm(coef, axis=0).max())
     return FoldSolutions([coef], path.bias[None], values, violation, path.n_iter, largest)
 
