@@ -264,7 +264,7 @@ def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
         load(target, *problem, rising, falling)
         slopes, groups = (rising, falling, *problem), np.array([0, width])
         n_iter, missing, gap = take_steps(
-            values, slots, ones, *slopes, groups, values[:0], none, none, 1e-6, 10**6
+            values, slots, ones, *slopes, groups, values[:0], none, slots, 1e-6, 10**6
         )
         assert missing == -1
         assert gap <= 1e-6

@@ -16,7 +16,7 @@ def steps(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, most,
     """
     rising, falling = np.empty(len(f)), np.empty(len(f))
     load(f, coef, lower, upper, epsilon, rising, falling)
-    slopes, copied = (rising, falling, coef, lower, upper, epsilon), known or (K[:0], NONE, NONE)
+    slopes, copied = (rising, falling, coef, lower, upper, epsilon), known or (K[:0], NONE, slots)
     found = take_steps(K, slots, diagonal, *slopes, np.asarray(groups), *copied, tol, most)
     for t in range(len(f)):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)

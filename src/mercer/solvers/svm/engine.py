@@ -210,7 +210,7 @@ def _load_slopes(s, w):
 
 @compiled_vectors
 def _near_margin(s, w, reach, known):
-    """Write the variables that are free or within reach of violating, of each group; only those with rows if known.
+    """Write the variables within reach of violating, of each group; only those with rows if known.
 
     Return their number and their own violation.
     """
@@ -221,9 +221,8 @@ def _near_margin(s, w, reach, known):
     for g in range(s.groups.size - 1):
         top = bottom = -np.inf
         for t in range(s.groups[g], s.groups[g + 1]):
-            free = w.rising[t] > -np.inf and w.falling[t] > -np.inf
             close = w.rising[t] > w.middle[g] - reach or w.falling[t] > -w.middle[g] - reach
-            if (close or free) and (s.slots[t] >= 0 or not known):
+            if close and (s.slots[t] >= 0 or not known):
                 w.places[count] = t
                 count += 1
                 top = larger(top, np.float64(w.rising[t]))
@@ -303,7 +302,7 @@ def _copied(points, s, w):
 
 
 @compiled_vectors
-def _take_steps(points, s, w, part, copies, aim, limit):
+def _take_steps(points, s, w, part, aim, limit):
     """Take steps over the variables of a part and add the rows that they miss; return the number of steps."""
     wide()
     taken = 0
@@ -320,7 +319,7 @@ def _take_steps(points, s, w, part, copies, aim, limit):
                 part.lower,
                 part.upper,
             ),
-            *(s.epsilon, part.groups, s.K, copies, part.held, aim, limit - taken),
+            *(s.epsilon, part.groups, s.K, part.places, part.held, aim, limit - taken),
         )
         taken += steps
         if missing < 0:
@@ -374,8 +373,7 @@ def _take_round(points, s, w, violation, aim, limit, copied_share):
         )
         return 0
     part = _copied(points, s, w) if copied else _whole(points, s, w)
-    copies = part.places if copied else part.places[:0]
-    taken = _take_steps(points, s, w, part, copies, aim, limit)
+    taken = _take_steps(points, s, w, part, aim, limit)
     for c in range(part.coef.size if copied else 0):
         if part.places[c] >= 0:
             s.coef[part.places[c]] = part.coef[c]

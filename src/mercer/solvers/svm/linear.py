@@ -367,7 +367,7 @@ def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
     total = float(coef.sum()) + missing
     shift = 0.0
-    before = len(coef) + 1
+    before = np.inf
     while True:
         found = np.clip(coef + shift, lower, upper)
         # those that have met their bound leave the rest to the others

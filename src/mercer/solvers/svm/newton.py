@@ -272,7 +272,7 @@ def _place_group(s, direction, slope, g, missing):
             level += slope[a]
             for c in range(k):
                 level -= s.K[s.places[a], s.places[c]] * direction[c]
-    for a in range(k if count else 0):
+    for a in range(k):
         if s.group[s.places[a]] == g:
             direction[a] -= total / count
     if count:

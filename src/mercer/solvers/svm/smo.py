@@ -107,7 +107,7 @@ def take_steps(
 def _copied(i, K, slots, source, places, held):
     """Copy a missing row to the first free one of K if it is known; return whether it is."""
     small()
-    if places.size == 0 or held[i] < 0:
+    if held[i] < 0:
         return False
     free = 0
     for t in range(places.size):
