@@ -154,6 +154,19 @@ CELL = 2000
 TOGETHER_VARIABLES = 1 << 16
 # Work of a compiled call between two checks for interrupts, in steps times variables or entries: 0.1 to 0.3 s.
 STEP_WORK = 200_000_000
+# Kernel values of which the largest is compared at once with the one that a step looks for.
+SEARCHED = 64
+# Entries of the gradient that stay in the processor's cache while rows pass.
+PIECE = 1024
+# Points of a tile of rows on demand, in whole lanes, and its coordinates: several rows are computed while it stays in
+# the processor's cache.
+ROW_TILE = 256
+ROW_TILE_COORDINATES = 1 << 18
+# Coordinates of such a tile that stay in the fastest cache while rows pass.
+DEPTH = 16
+# Rows computed together where products of coordinates take most of the time: from so many coordinates on.
+TOGETHER = 8
+WIDE_ROWS = 64
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
 # Coordinates of points of which a kernel row takes as long as a step.

@@ -22,6 +22,8 @@ from mercer._compute.costs import (
     SMALL_DUAL,
     STEP_OVERHEAD,
     STEP_WORK,
+    TOGETHER,
+    WIDE_ROWS,
 )
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.memory import allocate
@@ -32,10 +34,8 @@ from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import NEAR, copy_of, refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
-    TOGETHER,
     USED,
     WANTED,
-    WIDE_ROWS,
     add_changes,
     add_rows,
     picked,

@@ -8,21 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import AT_ONCE
+from mercer._compute.costs import AT_ONCE, DEPTH, ROW_TILE, ROW_TILE_COORDINATES, TOGETHER
 from mercer._compute.distances import recompute_row
 from mercer._compute.intrinsics import call_loop, empty, larger, small, smaller, wide
 from mercer.solvers.svm.smo import LANES, compiled_vectors, subtract_changes
 
 # Places of the counts of a state: rows in use, steps taken, rows wanted.
 USED, TAKEN, WANTED = range(3)
-# Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
-_TILE = 16 * LANES
-_COORDINATES = 1 << 18
-# Coordinates of a tile that stay in the fastest cache while rows pass.
-DEPTH = 16
-# Rows computed together where products of coordinates take most of the time: from so many coordinates on.
-TOGETHER = 8
-WIDE_ROWS = 64
 # Rows are wanted of variables that violate by this share of the most.
 _RELEVANT = 0.5
 
@@ -130,7 +122,7 @@ def tiles_of(rows, centre, points, K, arena=None):
     d = centre.size
     m = K.shape[1]
     width = smaller(
-        smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES)
+        smaller(ROW_TILE, m), larger(LANES, ROW_TILE_COORDINATES // (larger(d, 1) * LANES) * LANES)
     )
     tiles = empty((-(-m // width), d, width), K.dtype, arena)
     for b in range(tiles.shape[0]):

@@ -12,16 +12,13 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.costs import PIECE, SEARCHED
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 
 # The number of variables is a multiple of this, that of the widest vector registers, so that no loop has a remainder.
 LANES = 16
-# Values of which the largest is compared at once with the one that is looked for.
-_BLOCK = 64
 # Least squared distance of a pair in feature space, relative to its squared norms: bounds the step.
 _FLAT = 1e-12
-# Entries of the gradient that stay in the processor's cache while rows pass.
-_PIECE = 1024
 # No compared number is a NaN; this flag lets comparisons run on vector registers.
 _VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 compiled_vectors = functools.partial(compiled, flags=_VECTORS)
@@ -209,8 +206,8 @@ def _gains(row, falling, diagonal, gains, own, top, scale):
 @functools.partial(compiled_vectors, inline=True)
 def _first(values, value):
     """Return the first place of a value that is among the values."""
-    for a in range(0, values.size, _BLOCK):
-        block = values[a : a + _BLOCK]
+    for a in range(0, values.size, SEARCHED):
+        block = values[a : a + SEARCHED]
         highest = block[0]
         # no constant number of passes: the loop would be unrolled, and then use no vector registers
         for t in range(block.size):
@@ -226,18 +223,18 @@ def _first(values, value):
 def subtract(K, rows, weights, f):
     """Subtract weights (k,) @ K[rows] from ``f`` (m,), in float64."""
     wide()
-    for start in range(0, f.size, _PIECE):
-        g = f[start : start + _PIECE]
+    for start in range(0, f.size, PIECE):
+        g = f[start : start + PIECE]
         k = 0
         while k + 4 <= rows.size:
             a = weights[k]
             b = weights[k + 1]
             c = weights[k + 2]
             d = weights[k + 3]
-            p = K[rows[k], start : start + _PIECE]
-            q = K[rows[k + 1], start : start + _PIECE]
-            r = K[rows[k + 2], start : start + _PIECE]
-            s = K[rows[k + 3], start : start + _PIECE]
+            p = K[rows[k], start : start + PIECE]
+            q = K[rows[k + 1], start : start + PIECE]
+            r = K[rows[k + 2], start : start + PIECE]
+            s = K[rows[k + 3], start : start + PIECE]
             for t in range(g.size):
                 g[t] -= (
                     a * np.float64(p[t])
@@ -247,7 +244,7 @@ def subtract(K, rows, weights, f):
             k += 4
         while k < rows.size:
             w = weights[k]
-            row = K[rows[k], start : start + _PIECE]
+            row = K[rows[k], start : start + PIECE]
             for t in range(g.size):
                 g[t] -= w * np.float64(row[t])
             k += 1
