@@ -47,11 +47,13 @@ PROBLEMS = {
         classifier(WIDE_SIGNS, np.inf, ridge=ONES),
     ),
     "linear, huber": (mc.Linear(), WIDE, regression(TARGET, 0.1, 0.05, ridge=ONES)),
-    "linear, nu": (mc.Linear(), WIDE, classifier(WIDE_SIGNS, ONES, total=120.0)),
     "wide": (mc.Gaussian(0.01), WIDE, classifier(WIDE_SIGNS, 5.0)),
     "few eigenvalues": (mc.Polynomial(3, 1.0, 1.0), POINTS, classifier(SIGN, 1e4)),
     "two kernels": (0.5 * GAUSSIAN + 0.5 * mc.Matern(1.0, 1.5), POINTS, classifier(SIGN, 5.0)),
     "many": (GAUSSIAN, MANY, classifier(MANY_SIGNS, 5.0)),
+}
+TWO_SUMS = {
+    "linear, nu": (mc.Linear(), WIDE, classifier(WIDE_SIGNS, ONES, total=120.0)),
     "hard margin": (GAUSSIAN, POINTS, classifier(np.where(POINTS[:, 0] > 0, 1.0, -1.0), np.inf)),
     "nu classifier": (GAUSSIAN, POINTS, classifier(SIGN, ONES, total=120.0)),
     "nu regression": (GAUSSIAN, CURVE, regression(TARGET, 3.0, 0.0, total=270.0)),
@@ -83,9 +85,9 @@ def kernel_times(factor, kernel, X):
 
 
 @pytest.mark.parametrize("memory", MEMORY)
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", PROBLEMS | TWO_SUMS)
 def test_a_kernel_times_a_power_of_four_changes_no_step_and_no_digit(name, memory):
-    kernel, X, dual = PROBLEMS[name]
+    kernel, X, dual = (PROBLEMS | TWO_SUMS)[name]
     size, accuracy = MEMORY[memory]
     expected = solved(*kernel_times(1.0, kernel, X), dual, 1e-3, accuracy, memory=size)
     for factor in (2.0**-30, 2.0**30):
@@ -127,9 +129,9 @@ STEPS = {
 
 
 @pytest.mark.parametrize("memory", MEMORY)
-@pytest.mark.parametrize("name", PROBLEMS | SUMS)
+@pytest.mark.parametrize("name", PROBLEMS | TWO_SUMS | SUMS)
 def test_fixed_problems_take_about_as_many_steps_as_they_did_to_the_last_digits(name, memory):
-    kernel, X, dual = (PROBLEMS | SUMS)[name]
+    kernel, X, dual = (PROBLEMS | TWO_SUMS | SUMS)[name]
     size, accuracy = MEMORY[memory]
     steps = STEPS[name][list(MEMORY).index(memory)]
     K = kernel(X.toarray() if sp.issparse(X) else X)
@@ -141,6 +143,10 @@ def test_fixed_problems_take_about_as_many_steps_as_they_did_to_the_last_digits(
         np.testing.assert_allclose(found.gradient, gradient, atol=1e-3 if accuracy else 1e-8)
         assert found.violation <= 1e-11
         assert expected / 1.25 <= found.n_iter <= 1.25 * expected
+    if name in PROBLEMS:
+        again = solved(kernel, X, replace(dual, coef=found.coef), 1e-3, accuracy, memory=size)
+        assert again.n_iter == 0
+        np.testing.assert_allclose(again.gradient, found.gradient, atol=1e-3 if accuracy else 1e-8)
 
 
 def path_of(X, unit, Cs, gap=0.0):
@@ -172,6 +178,24 @@ def test_a_solution_for_a_larger_C_begins_at_a_multiple_of_the_one_before(name):
         assert found[k].value == pytest.approx(alone.value, rel=1e-3)
         # nearly all coefficients stay at their bounds
         assert k == 0 or found.n_iter[k] <= 0.1 * alone.n_iter
+
+
+@pytest.mark.parametrize(
+    ("name", "gap", "expected"),
+    [
+        ("classifier", 0.0, 1469),
+        ("classifier", 1e-3, 890),
+        ("regression", 0.0, 6831),
+        ("regression", 1e-3, 1733),
+    ],
+)
+def test_paths_to_a_gap_take_about_as_many_steps_as_they_did(name, gap, expected):
+    X, unit = UNITS[name]
+    Cs = np.logspace(-3, 1, 9)
+    found = path_of(X, unit, Cs, gap)
+    assert expected / 1.25 <= found.n_iter.sum() <= 1.25 * expected
+    loss = (np.abs(unit.target) - unit.epsilon).clip(0).sum()
+    assert gap == 0 or (found.primal - found.value <= np.maximum(gap, 1e-2) * Cs * loss).all()
 
 
 def test_bounds_that_no_coefficient_meets_take_no_steps_to_enlarge():
