@@ -149,6 +149,7 @@ def test_the_optimum_of_a_large_problem_is_that_of_all_rows(memory, global_rando
     assert parts.violation <= 1e-3
     assert parts.certificate.dual == pytest.approx(whole.certificate.dual, rel=1e-5)
     assert parts.certificate.gap <= 1e-3 * parts.certificate.primal
+    assert parts.n_iter <= 2 * whole.n_iter
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=5e-3)
 
 
@@ -161,6 +162,8 @@ def test_the_solution_of_a_large_problem_does_not_depend_on_the_number_of_thread
     np.testing.assert_array_equal(found[0].coef, found[1].coef)
     np.testing.assert_array_equal(found[0].gradient, found[1].gradient)
     assert found[0].n_iter == found[1].n_iter
+    # those of its cells among them
+    assert 2751 / 1.25 <= found[0].n_iter <= 1.25 * 2751
 
 
 def test_few_steps_of_a_large_problem_are_kept_to():
@@ -186,6 +189,7 @@ def test_large_problems_over_points_without_coordinates_are_solved():
     assert found.violation <= 1e-2
     assert_feasible(dual, found.coef)
     assert found.certificate.gap <= 0.01 * found.certificate.primal
+    assert 2438 / 1.25 <= found.n_iter <= 1.25 * 2438
     some = np.arange(0, 6050, 100)
     np.testing.assert_allclose(
         found.gradient[some], dual.target[some] - GAUSSIAN(X[some], X) @ found.coef, atol=1e-4

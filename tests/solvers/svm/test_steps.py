@@ -18,7 +18,7 @@ from tests.solvers.svm.duals import (
 
 import mercer as mc
 from mercer.solvers.svm import rows_of, solve_dual
-from mercer.solvers.svm.options import Options
+from mercer.solvers.svm.options import Limits, Options
 from mercer.solvers.svm.path import solve_path, with_known_rows
 
 POINTS, SIGN = noisy_classes(0, 300)
@@ -216,3 +216,19 @@ def test_each_of_several_solutions_is_its_own():
         alone = solve_dual(rows, replace(duals[k], total=total[k : k + 1]), options_of(1e-8))
         np.testing.assert_array_equal(found[k].coef, alone.coef)
         assert found[k].bias == alone.bias
+
+
+def test_a_class_alone_is_the_constant_of_its_sign():
+    for sign in (1.0, -1.0):
+        found = path_of(POINTS[:50], classifier(np.full(50, sign)), [1.0, 10.0])
+        assert not found.coef.any()
+        for name in ("bias", "gradient"):
+            assert (getattr(found, name) == sign).all()
+        for name in ("n_iter", "violation", "primal", "value", "noise", "epsilon"):
+            assert not getattr(found, name).any()
+
+
+def test_a_hundred_steps_are_allowed_for_each_variable_and_at_least_ten_million():
+    rows = rows_of(GAUSSIAN, POINTS, 0.0)
+    for n, expected in ((300, 10**7), (10**6, 10**8)):
+        assert Limits.of(options_of(1e-3), rows, n).max_iter == expected
