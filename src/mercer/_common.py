@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -54,6 +55,21 @@ class ArrayLike(Protocol):
 
     def __getitem__(self, index: Any, /) -> Any:
         """Return one entry, row, or part."""
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """Make an immutable dataclass of a class, which compares by content."""
+    return dataclass(frozen=True)(cls)
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def array_record(cls: type[T]) -> type[T]:
+    """Make an immutable dataclass of a class with arrays, each of whose objects equals itself only."""
+    return dataclass(frozen=True, eq=False)(cls)
 
 
 # Rounding of 1 in float64, and the smallest number of full precision.

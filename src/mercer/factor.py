@@ -1,7 +1,7 @@
 """Factorisations of a block of vectors of the feature space: singular value decomposition and QR."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from mercer._common import (
     as_float64,
     check_flag,
     check_integer,
+    record,
     relative_tolerance,
     shown,
     warn,
@@ -176,7 +177,7 @@ def inner_products(phi: Expansion, n: int | None, memory: Memory) -> Operator:
     return first_that_fits(routes(size, n), budget).run(inner)
 
 
-@dataclass(frozen=True)
+@record
 class Wanted:
     """A number of eigenpairs, all for None, its name for the user, and the error where no eigenvalue is positive."""
 

@@ -1,7 +1,6 @@
 """Ridge regression on the vectors of an expansion, with the residual of the linear system."""
 
 import logging
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from mercer._common import (
     Seed,
     as_float64,
     check_nonnegative,
+    record,
     refuse_large,
     shown,
     warn,
@@ -59,7 +59,7 @@ _EXCEEDS = "the matrix exceeds memory = {memory}"
 _WRITTEN = 6
 
 
-@dataclass(frozen=True)
+@record
 class Solved:
     """The solution A (m, p) of (M + ridge I) A = Y in float64, and |Y - (M + ridge I) A| / |Y|.
 
@@ -149,7 +149,7 @@ def lstsq(
     return phi @ solved.coef.astype(inner.dtype)
 
 
-@dataclass(frozen=True)
+@record
 class MatrixName:
     """The name in errors of the matrix of inner products with a kernel, a text only where one shows it."""
 

@@ -1,7 +1,6 @@
 """Tests with kernels: do samples have one distribution, are variables independent, do points have a given density?"""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from mercer._common import (
     Seed,
     as_float64,
     check_integer,
+    record,
     refuse_large,
     shown,
 )
@@ -69,7 +69,7 @@ _COORDINATES = 192
 
 
 @explain_class
-@dataclass(frozen=True)
+@record
 class KernelTest:
     """Result of a test: ``statistic, pvalue = result`` unpacks it, as the results of SciPy's tests.
 

@@ -11,14 +11,14 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, setting
+from mercer._common import Array, record, setting
 from mercer._compute import array, threads
 from mercer._compute.points import Points
 from mercer._compute.readable import is_dask
@@ -35,7 +35,7 @@ _KINDS = "biuf"
 _TRITON = ("cuda",)
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """The library of an array, by the name of its namespace, and the device."""
 

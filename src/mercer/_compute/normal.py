@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
-from mercer._common import Array, PointsLike, as_float64, notify
+from mercer._common import Array, PointsLike, as_float64, notify, record
 from mercer._compute import array, devices, fused, pick_backend
 from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
 from mercer._compute.loops import Plan, mirror
@@ -25,7 +24,7 @@ def plus_square(total, T):
         return blas.dsyrk(1.0, T.T, beta=1.0, c=total, lower=1, overwrite_c=1)
 
 
-@dataclass(frozen=True)
+@record
 class Totals:
     """Sums over points with weights W and rows T and R, which are added up over blocks of points.
 

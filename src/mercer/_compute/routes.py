@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from mercer._common import record
 from mercer._compute.memory import human_bytes, refusal
 
 # Bytes of tiles and columns that no limit forbids.
 SMALL_MEMORY = 1 << 24
 
 
-@dataclass(frozen=True)
+@record
 class Work:
     """Kernel ``values``, operations of products (``flops``), and n^3 of eigenproblems (``cubes``).
 
@@ -34,7 +34,7 @@ class Work:
         return Work(times * self.values, times * self.flops, times * self.cubes, self.assumed)
 
 
-@dataclass(frozen=True)
+@record
 class Size:
     """The size of a problem: n points of d features, the memory limit in bytes, and the bytes of a kernel value.
 
@@ -48,7 +48,7 @@ class Size:
     d: int = 1
 
 
-@dataclass(frozen=True)
+@record
 class Route:
     """One way of a computation.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+from mercer._common import array_record
 from mercer._compute.namespace import Namespace
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2.
@@ -37,7 +37,7 @@ def _binary(operation: str) -> tuple[Operator, Operator]:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Symbol:
     """A number computed at run time: an operation on other symbols, a constant, or an input.
 

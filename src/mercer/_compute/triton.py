@@ -15,7 +15,7 @@ import hashlib
 import linecache
 import logging
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ import triton
 import triton.language as tl
 from triton.errors import TritonError
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer._compute import array
 from mercer._compute.costs import DEVICE_COLUMNS, FEW_FEATURES, PROGRAMS, device_tile
 from mercer._compute.distances import close_share
@@ -94,7 +94,7 @@ def _expression(kernel):
 # --- formulas ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class _Form:
     """A kernel as a compiled function of inner products (``dot``) or squared distances (``radial``) and its numbers."""
 
@@ -289,7 +289,7 @@ def _product(form, X, Z, V):
     return torch.empty_like(total).index_copy_(0, X.order, total)
 
 
-@dataclass(frozen=True)
+@record
 class _Call:
     """A product K(X, Z) @ V: padded coefficients, sums of segments of ``step`` columns, ``width`` columns of V each."""
 

@@ -5,11 +5,10 @@ sums, and the profile stay in the first-level cache.
 """
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
@@ -21,7 +20,7 @@ from mercer._compute.threads import run_on_rows
 _LANES = 16
 
 
-@dataclass(frozen=True)
+@record
 class Windows:
     """Patches of images of a shape, one around each pixel, with weights that fall linearly from the centre.
 

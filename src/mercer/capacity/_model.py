@@ -1,6 +1,6 @@
 """Model: outputs, margins, coefficients and upper bounds of a fitted estimator at its training points."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mercer._common import (
     Array,
     ArrayLike,
     PointsLike,
+    array_record,
     as_float64,
     check_instance,
     check_weights,
@@ -37,7 +38,7 @@ _ROUNDING = 1e-5
 _NO_BOUND = 1e-2
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Model:
     """A function f(x) = <w, phi(x)> + b at the training points of its fit: one regression or one binary classifier.
 

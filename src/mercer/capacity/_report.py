@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mercer._common import (
     check_instance,
     counting,
     notify,
+    record,
     shown,
 )
 from mercer._compute.points import count_points
@@ -58,7 +59,7 @@ _NOISE = 1e-10
 _PARTS = 12
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """Facts and bounds of a fitted estimator or a kernel on data; prints as text, and as a table in a notebook.
 

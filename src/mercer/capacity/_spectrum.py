@@ -1,7 +1,5 @@
 """Spectrum of a kernel on data: eigenvalues, box of the mapped points, effective dimension, residual of kernel PCA."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mercer._common import (
@@ -10,6 +8,7 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    array_record,
     as_float64,
     check_confidence,
     check_flag,
@@ -28,7 +27,7 @@ from mercer.linalg.eigh import DENSE_ORDER
 _LEADING = 50
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Spectrum:
     r"""Eigenvalues of a kernel matrix, and the extent of the mapped points along its eigenvectors.
 

@@ -1,19 +1,18 @@
 """Structural risk minimisation: the model with the smallest bound of a nested family."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
-from mercer._common import ArrayLike, PointsLike, check_confidence, shown
+from mercer._common import ArrayLike, PointsLike, array_record, check_confidence, shown
 from mercer.capacity._model import model
 from mercer.capacity.bound import Bound
 from mercer.capacity.error_bounds import vc_margin
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Choice:
     """Result of structural risk minimisation.
 

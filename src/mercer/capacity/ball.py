@@ -1,11 +1,9 @@
 """Smallest enclosing ball of the mapped points in feature space."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, Memory, PointsLike, as_float64, check_positive, warn
+from mercer._common import EPS, Memory, PointsLike, as_float64, check_positive, record, warn
 from mercer._compute.memory import parse_memory
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
@@ -16,7 +14,7 @@ from mercer.solvers.svm import Options, solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
 
 
-@dataclass(frozen=True)
+@record
 class Ball:
     """Ball that encloses all mapped points, with a lower bound of the smallest radius.
 

@@ -1,12 +1,12 @@
 """Bound: the value of a bound or heuristic, with its statement, confidence and assumptions."""
 
-from dataclasses import dataclass
+from mercer._common import record
 
 # Assumption of bounds for one kernel.
 FIXED_KERNEL = "a kernel fixed before the sample was drawn"
 
 
-@dataclass(frozen=True)
+@record
 class Bound:
     """Upper bound of a quantity, or a heuristic estimate of it.
 

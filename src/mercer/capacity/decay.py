@@ -1,6 +1,5 @@
 """Laws of eigenvalue decay: exponential, polynomial, listed, and a fit to a spectrum."""
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -9,10 +8,12 @@ from scipy.special import gammaincc, gammaln, logsumexp
 from mercer._common import (
     Array,
     ArrayLike,
+    array_record,
     as_float64,
     check_instance,
     check_number,
     check_positive,
+    record,
     shown,
 )
 from mercer._compute.points import as_vector, owned
@@ -23,7 +24,7 @@ _POWERS = np.linspace(0.2, 3.0, 57)
 _TERMS = 100_000
 
 
-@dataclass(frozen=True)
+@record
 class ExponentialDecay:
     """Eigenvalues scale exp(-rate j^power), j = 1, 2, ...
 
@@ -65,7 +66,7 @@ class ExponentialDecay:
         return float(t * np.log(self.scale) + logsumexp(np.append(-rate * j**self.power, tail)))
 
 
-@dataclass(frozen=True)
+@record
 class PolynomialDecay:
     """Eigenvalues scale j^-power, j = 1, 2, ...
 
@@ -108,7 +109,7 @@ class PolynomialDecay:
         return float(t * np.log(self.scale) + np.log(np.sum(j**-q) + j[-1] ** (1 - q) / (q - 1)))
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class ListedDecay:
     """A finite list of eigenvalues; all further eigenvalues are 0.
 

@@ -1,12 +1,11 @@
 """Model files that a command reads: Mercer's own or LIBSVM text models."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer._compute.points import dense, take_points
 from mercer.cli.failure import Failure, naming
 from mercer.cli.tables import require_file
@@ -20,7 +19,7 @@ MODEL_FILE = "Mercer model file"
 TEXT_MODEL = "LIBSVM text model"
 
 
-@dataclass(frozen=True)
+@record
 class ModelFile:
     """A model file that was read; ``text`` is the content of a text model."""
 

@@ -5,14 +5,13 @@ import csv
 import math
 import stat
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, shown
+from mercer._common import Array, ArrayLike, record, shown
 from mercer._compute.memory import human_bytes
 from mercer.cli.failure import Failure, naming
 
@@ -25,7 +24,7 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Rows X (n, d), dense or sparse, labels y (n,) or (n, m) as the file has them, or None, and lines of names."""
 

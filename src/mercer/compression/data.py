@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import _check_feature_names, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, record
 from mercer._compute.points import as_rows, count_points, dense, owned, take_points
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
@@ -21,7 +20,7 @@ from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.svm import multiclass
 
 
-@dataclass(frozen=True)
+@record
 class Data:
     """Rows and their copies (blocks), the outputs of a model at each block, targets, and signs (n, m) of the classes.
 

@@ -2,13 +2,13 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from mercer._common import TINY, Array, as_float64, shown
+from mercer._common import TINY, Array, array_record, as_float64, record, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, moved
 from mercer._compute.points import sum_squares
@@ -20,7 +20,7 @@ from mercer.reduction._reduce import check_limits
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Measured:
     """Scores of two models on the same rows.
 
@@ -53,7 +53,7 @@ class Measured:
 
 
 @storable
-@dataclass(frozen=True, eq=False)
+@array_record
 class CompressionReport:
     """Numbers of vectors, distances and scores before and after a compression.
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import is_outlier_detector, is_regressor
 
-from mercer._common import TINY, Array, as_float64, shown
+from mercer._common import TINY, Array, as_float64, record, shown
 from mercer.compression import families
 from mercer.compression.data import Data, answers
 from mercer.compression.report import CompressionReport, measure, score_name
@@ -31,7 +31,7 @@ _ENOUGH = 2000
 _RATIO = 1.2
 
 
-@dataclass(frozen=True)
+@record
 class Fitted:
     """Fitted vectors and intercepts, and the choice of what they were fitted to, None for a method."""
 

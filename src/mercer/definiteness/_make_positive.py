@@ -1,7 +1,6 @@
 """make_positive: a positive semidefinite matrix or kernel near one that is not."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -11,6 +10,7 @@ from mercer._common import (
     ArrayLike,
     MaybeNone,
     PointsLike,
+    array_record,
     as_float64,
     check_choice,
     refuse_large,
@@ -23,7 +23,7 @@ from mercer.kernels.feature_map import EmpiricalMap
 from mercer.kernels.precomputed import row_numbers, transpose_gap
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Repaired:
     """A positive semidefinite matrix or kernel, and how far it is from the given one.
 

@@ -1,12 +1,11 @@
 """Numerical evidence on points: symmetry, smallest eigenvalue, and a vector with negative squared norm (witness)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, as_float64
+from mercer._common import Array, as_float64, record
 from mercer._compute.points import SAMPLE, count_points, evenly_spaced, take_points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
@@ -20,7 +19,7 @@ from mercer.linalg.operators import ROUNDINGS
 _PRODUCTS = 40
 
 
-@dataclass(frozen=True)
+@record
 class Pairs:
     """Kernel values K (m, m) of all pairs of the points ``rows`` (m,), computed once."""
 

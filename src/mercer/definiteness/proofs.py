@@ -1,10 +1,11 @@
 """Proofs that a kernel is positive semidefinite for all points, by class and by closure rules."""
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mercer import kernels
+from mercer._common import record
 from mercer.definiteness.report import Statement
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.kernels.base import Kernel, inner_kernels, rule_of
@@ -18,7 +19,7 @@ ORDERS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Proof:
     """Verdict for all points: ``holds`` is True, False or None (open), with statements on the kernel and its parts."""
 

@@ -1,9 +1,8 @@
 """Statement and KernelReport: verdicts on a kernel, each with a reason and the points to which it applies."""
 
 import html
-from dataclasses import dataclass
 
-from mercer._common import MaybeNone, shown
+from mercer._common import MaybeNone, record, shown
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -13,7 +12,7 @@ _COLOURS = {"proved": "#2a7d4f", "refuted": "#b3261e", "not refuted": "#8a6d00",
 _SHOWN = 4
 
 
-@dataclass(frozen=True)
+@record
 class Statement:
     """Verdict on a kernel for a set of points, with a reason.
 
@@ -43,7 +42,7 @@ class Statement:
         return f"{'  ' * self.depth}{_MARKS[self.verdict]} {self.verdict} for {self.where}: {self.reason}"
 
 
-@dataclass(frozen=True)
+@record
 class KernelReport:
     """Result of ``check_kernel``; prints as text, and as a table in a notebook.
 

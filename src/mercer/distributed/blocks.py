@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, notify, shown
+from mercer._common import Array, ArrayLike, PointsLike, notify, record, shown
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@record
 class DiskBlocks:
     """Rows on disk: anything with ``shape``, ``dtype`` and slices of rows."""
 
@@ -78,7 +77,7 @@ class DiskBlocks:
         return cut(n, size)
 
 
-@dataclass(frozen=True)
+@record
 class InMemory:
     """Points in memory as one block, of any kind."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from typing import TypeVar
 
 import dask.array as da
@@ -18,7 +17,7 @@ from dask.base import compute, get_scheduler
 from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 
-from mercer._common import Array, ArrayLike, is_heard, listening, notify
+from mercer._common import Array, ArrayLike, is_heard, listening, notify, record
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_block, as_rows, join_points
 from mercer._compute.readable import is_dask, known_rows
@@ -47,7 +46,7 @@ def dask_blocks(X: ArrayLike, name: str = "X") -> DaskBlocks:
     return DaskBlocks(X.rechunk({0: filled}) if filled and filled != X.chunks[0] else X)
 
 
-@dataclass(frozen=True)
+@record
 class DaskBlocks:
     """Rows of a Dask array with one chunk of columns; see ``as_blocks``."""
 
@@ -222,7 +221,7 @@ def _admitted(rows, name, both):
     )
 
 
-@dataclass(frozen=True)
+@record
 class DaskMatrix:
     """The matrix between rows X and Z, Dask arrays with one chunk of columns or arrays in memory, of one type.
 

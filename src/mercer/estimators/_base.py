@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from mercer._common import (
     as_float64,
     check_flags,
     check_integer,
+    record,
     shown,
     warn,
 )
@@ -71,7 +72,7 @@ _EACH = 10
 _COMPARED = 200
 
 
-@dataclass(frozen=True)
+@record
 class Data:
     """Training points: the features of all of them, or of a sample of rows that are not in memory, and their blocks.
 

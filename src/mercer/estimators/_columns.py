@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import validate_data
 
-from mercer._common import TINY, Array, refuse_large, shown
+from mercer._common import TINY, Array, record, refuse_large, shown
 from mercer._compute.objects import as_table
 from mercer._compute.readable import computed, is_missing
 from mercer._compute.register import storable
@@ -34,7 +34,7 @@ _MOST_TEXTS = 50
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Column:
     """One column of the rows of numbers, made from a column of a table and scaled piecewise linearly.
 

@@ -3,12 +3,12 @@
 import functools
 import time
 import tracemalloc
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import MaybeNone, PointsLike, check_integer, shown
+from mercer._common import MaybeNone, PointsLike, check_integer, record, shown
 from mercer._compute import html
 from mercer._compute.array import row_step
 from mercer._compute.costs import BLOCK, ROWS
@@ -29,7 +29,7 @@ _PLANNED = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """What a fit takes.
 
@@ -180,7 +180,7 @@ def _time(seconds):
     )
 
 
-@dataclass(frozen=True)
+@record
 class Rates:
     """Seconds per kernel value in a product, operation of a product, and n^3 of an eigenproblem.
 

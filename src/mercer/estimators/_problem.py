@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, TINY, Array, PointsLike, as_float64, warn
+from mercer._common import EPS, TINY, Array, PointsLike, as_float64, record, warn
 from mercer._compute.costs import PROOF, TOGETHER_VARIABLES
 from mercer._compute.points import (
     PROBES,
@@ -52,7 +52,7 @@ _HIDDEN = 0.1
 _LARGEST_GAP = 0.01
 
 
-@dataclass(frozen=True)
+@record
 class Problem:
     """Training points of positive weight, those of a classifier sorted by class.
 
@@ -220,7 +220,7 @@ def in_range(values: Array, dtype: type) -> Array:
 # --- the certificate of a stored solution, and warnings where it is not accurate --------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Solved:
     """Solutions of the duals of a problem, and what is known of their accuracy.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, as_float64, notify, warn
+from mercer._common import Array, ArrayLike, as_float64, notify, record, warn
 from mercer._compute.points import PROBES, widened
 from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
@@ -145,7 +145,7 @@ class _Outside(NamedTuple):
     violations: Array
 
 
-@dataclass(frozen=True)
+@record
 class _Decision:
     """The decision values of a classifier in float64, upper bounds of its classes, and a violation that is none."""
 

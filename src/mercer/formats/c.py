@@ -4,11 +4,10 @@ import os
 import re
 import string
 import textwrap
-from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import MaybeNone, PointsLike, shown
+from mercer._common import MaybeNone, PointsLike, record, shown
 from mercer._compute.symbols import INFIX, folded, ordered
 from mercer.formats.files import replacing
 from mercer.formats.portable import view_of
@@ -35,7 +34,7 @@ _ARRAY = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@record
 class Exported:
     """Size and accuracy of an exported model.
 

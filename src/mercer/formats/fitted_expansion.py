@@ -1,19 +1,18 @@
 """Fitted models as affine functions of features: an expansion and an intercept."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, array_record, record
 from mercer._compute.register import storable_as
 from mercer.expansion import Expansion, with_intercept
 from mercer.solvers.svm.multiclass import unpack
 
 
 @storable_as("FittedScores")
-@dataclass(frozen=True, eq=False)
+@array_record
 class FittedExpansion:
     r"""A fitted model as an affine function of features, ``expansion(X) + intercept``.
 
@@ -55,7 +54,7 @@ class FittedExpansion:
         return with_intercept(self.expansion(X), self.intercept)
 
 
-@dataclass(frozen=True)
+@record
 class PairClassifier:
     """A classifier by votes of pairs as it is trained, with at least one vector; its expansion is c / 2 times as large.
 
@@ -82,7 +81,7 @@ class PairClassifier:
         return FittedExpansion(psi, self.intercept, self.classes)
 
 
-@dataclass(frozen=True)
+@record
 class PrecomputedColumns:
     """Kernel function of a model that stores the indices of its training points but not their kernel values."""
 

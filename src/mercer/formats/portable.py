@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import Array, shown, warn
+from mercer._common import Array, record, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer._compute.points import dense, widened
@@ -36,7 +36,7 @@ _CLASSIFIERS = ("SVC", "NuSVC", "TableClassifier")
 _LARGEST = "1GB"
 
 
-@dataclass(frozen=True)
+@record
 class MappedPoints:
     """The vectors of a model after the linear maps that a kernel applies.
 
@@ -73,7 +73,7 @@ class Term(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True)
+@record
 class Portable:
     """A fitted model as arithmetic in float64: scores = sum over terms of K(x, points) coef, + intercept, and a label.
 

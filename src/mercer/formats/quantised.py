@@ -1,13 +1,13 @@
 """Exported models with vectors in 8 or 16 bits: codes, scales and refitted coefficients, and the scores they give."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_choice, refuse_large
+from mercer._common import Array, PointsLike, check_choice, record, refuse_large
 from mercer._compute.points import as_dense_rows, dense
 from mercer._compute.symbols import folded
 from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
@@ -33,7 +33,7 @@ _OPERATIONS = {
 }
 
 
-@dataclass(frozen=True)
+@record
 class Exact:
     """Vectors as numbers of the dtype of the model."""
 
@@ -45,7 +45,7 @@ class Exact:
         return _inputs(X.astype(self.dtype), self.view.points.astype(self.dtype), self.view.inputs)
 
 
-@dataclass(frozen=True)
+@record
 class _Coded:
     """Vectors z = centre + scale * codes with codes (n, q), for arithmetic in float."""
 
@@ -68,7 +68,7 @@ class _Coded:
         return self.view.points - self.centre
 
 
-@dataclass(frozen=True)
+@record
 class Halves(_Coded):
     """Vectors z = centre + codes with codes (n, q) in half precision, which C reads as float."""
 
@@ -91,7 +91,7 @@ class Halves(_Coded):
         return _inputs(X, self.points, self.view.inputs)
 
 
-@dataclass(frozen=True)
+@record
 class Bytes(_Coded):
     """Vectors z = centre + scale * codes with codes of 8 bits and scales per column; products are sums of integers.
 
@@ -147,7 +147,7 @@ class Bytes(_Coded):
         return found | _norms(X, self.points)
 
 
-@dataclass(frozen=True)
+@record
 class Quantised:
     """An exported model with its vectors in codes, and coefficients coef_codes * coef_scale in codes of 16 bits.
 

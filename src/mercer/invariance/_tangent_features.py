@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_instance, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    PointsLike,
+    array_record,
+    as_float64,
+    check_instance,
+    shown,
+)
 from mercer._compute.devices import anywhere
 from mercer._compute.memory import blocks, cut
 from mercer._compute.points import as_columns, as_dense_rows, owned
@@ -25,7 +33,7 @@ _TOGETHER = 8
 
 
 @storable
-@dataclass(frozen=True, eq=False)
+@array_record
 class TangentFeatures(ByContent):
     r"""Block of derivatives of feature vectors, or of combinations of them; ``tangent_features`` makes it.
 

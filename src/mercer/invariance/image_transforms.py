@@ -2,14 +2,13 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer._common import Array, check_integer, check_number, shown
+from mercer._common import Array, check_integer, check_number, record, shown
 from mercer._compute.points import as_dense_rows
 from mercer._compute.register import storable
 
@@ -20,7 +19,7 @@ _BEYOND = 1e12
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Flow:
     """Transformation of images by a flow of the plane; ``image_transforms`` makes it.
 
@@ -71,7 +70,7 @@ class Flow:
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Thickening:
     """Transformation x + t |grad x| of images, which moves all edges outwards by about t pixels; t < 0 thins.
 

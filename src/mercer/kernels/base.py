@@ -6,13 +6,13 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, shown
+from mercer._common import Array, ArrayLike, PointsLike, array_record, record, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
@@ -42,7 +42,7 @@ _FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@record
 class Tags:
     """Properties of a kernel that are known without data.
 
@@ -83,7 +83,7 @@ class Tags:
 @dataclass_transform(eq_default=False, frozen_default=True)
 def kernel_class(cls: type[T]) -> type[T]:
     """Make an immutable dataclass of a class of kernels, which ``Kernel`` compares by content."""
-    made = dataclass(frozen=True, eq=False)(cls)
+    made = array_record(cls)
     if any(each.default is MISSING for each in fields(made)):
         # a call without a parameter that has no default
         made.__init__ = explained(made.__init__)

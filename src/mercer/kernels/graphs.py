@@ -7,7 +7,6 @@ no weights; networkx graphs with weights are refused.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import getitem
 from typing import Any, NamedTuple, Self
@@ -16,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive, shown
+from mercer._common import Array, ArrayLike, array_record, check_integer, check_positive, shown
 from mercer._compute.points import Points, as_rows, owned
 from mercer._compute.register import storable
 from mercer._compute.tile import Tile
@@ -55,7 +54,7 @@ __all__ = [
 
 
 @storable
-@dataclass(frozen=True, eq=False)
+@array_record
 class Graph(ByContent):
     """Graph with numbered nodes, directed if its adjacency matrix is not symmetric; equal by content.
 

@@ -1,8 +1,6 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
-from dataclasses import dataclass
-
-from mercer._common import Array, PointsLike, shown
+from mercer._common import Array, PointsLike, record, shown
 from mercer._compute.objects import Shared
 from mercer._compute.points import Points, as_rows, take_points
 from mercer._compute.tile import Tile
@@ -137,7 +135,7 @@ def _clipped(tile, s):
     return tile.fill_diagonal(tile.xp.where(s > 0, s, tile.xp.zeros_like(s)), 0.0)
 
 
-@dataclass(frozen=True)
+@record
 class _FeatureVectors:
     """Feature vectors of points, of which bandwidth rules use the distances."""
 

@@ -1,13 +1,20 @@
 """Global alignment kernel of time series, and delay coordinates of one series."""
 
-from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights, shown
+from mercer._common import (
+    Array,
+    ArrayLike,
+    check_integer,
+    check_positive,
+    check_weights,
+    record,
+    shown,
+)
 from mercer._compute.points import Points, as_rows
 from mercer._compute.register import storable
 from mercer.kernels.bandwidth import length, weighted_median
@@ -153,7 +160,7 @@ class _Series(Joined):
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Embedding:
     """Delay coordinates of a time series, the inputs and targets of a prediction from earlier values.
 

@@ -4,14 +4,14 @@ A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of h
 are a list of strings of one of these kinds. An empty string has no substrings, and its kernel values are 0.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import Array, check_integer, check_number, shown
+from mercer._common import Array, check_integer, check_number, record, shown
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
@@ -255,7 +255,7 @@ def _in_order(tokens):
         return sorted(tokens, key=lambda token: (type(token).__name__, repr(token)))
 
 
-@dataclass(frozen=True)
+@record
 class _NearWords:
     """Substrings of a block of strings, and the neighbours of each substring."""
 

@@ -5,14 +5,14 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, PointsLike, shown
+from mercer._common import Array, PointsLike, array_record, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.memory import blocks, cut
@@ -217,7 +217,7 @@ class Vocabulary(dict[Any, int]):
         return np.fromiter((self.get(key, -1) for key in other), np.int64, len(other))
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Joined:
     """Arrays of the objects of a block, one after the other: object i has ``values[ends[i] : ends[i + 1]]``."""
 
@@ -246,7 +246,7 @@ def ends_of(parts: Iterable[Any]) -> Array:
     return np.cumsum([0, *map(len, parts)])
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Coded(Joined):
     """Sequences of hashable members as the columns of the members in a vocabulary."""
 
@@ -271,7 +271,7 @@ class Coded(Joined):
         return replace(self, values=values, vocabulary=other.vocabulary)
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Features:
     """Sparse features of a block of objects.
 

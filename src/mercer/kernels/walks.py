@@ -1,17 +1,17 @@
 """Sums over common walks of pairs of graphs: compiled conjugate gradients on product graphs."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import EPS, ROUNDING, Array
+from mercer._common import EPS, ROUNDING, Array, record
 from mercer._compute.compile import compiled
 from mercer.kernels.structured import Coded, Joined
 
 
-@dataclass(frozen=True)
+@record
 class WalkGraphs:
     """Graphs of a block: the labels of the nodes of each graph, and the neighbours of each node of all graphs.
 

@@ -1,7 +1,7 @@
 """combine: one kernel from several, with nonnegative weights learned from labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +11,7 @@ from mercer._common import (
     MaybeNone,
     Memory,
     PointsLike,
+    array_record,
     check_choice,
     check_fraction,
     check_integer,
@@ -33,7 +34,7 @@ from mercer.solvers.svm import Options
 METHODS = ("loo", "alignment", "svm")
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Combination:
     """A weighted sum of kernels, as `combination` returns it.
 

@@ -1,14 +1,14 @@
 """Weights of kernels by the margin: Newton steps on the objective of a support vector machine (multiple kernels)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
-from mercer._common import TINY, Array, as_float64
+from mercer._common import TINY, Array, as_float64, record
 from mercer._compute.costs import TILE
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.threads import run_on_rows, threaded_blas
@@ -22,7 +22,7 @@ from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 
-@dataclass(frozen=True)
+@record
 class Point:
     """Shares of the kernels, and the solution of the support vector machine with their sum.
 

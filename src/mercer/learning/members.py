@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
-from mercer._common import Array, notify
+from mercer._common import Array, notify, record
 from mercer._compute import pick_backend
 from mercer._compute.points import Points
 from mercer._compute.routes import Work
@@ -63,7 +63,7 @@ class Rows(NamedTuple):
         return Rows(*(each[places] for each in self))
 
 
-@dataclass(frozen=True)
+@record
 class Member:
     """A kernel of A x, x some columns of the rows, A a scale for each of them or a matrix, and its ridge.
 

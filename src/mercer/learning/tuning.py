@@ -1,7 +1,7 @@
 """Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from mercer._common import (
     check_nonnegative,
     check_positive,
     notify,
+    record,
     refuse_large,
     shown,
     warn,
@@ -70,7 +71,7 @@ _FLAT = 1e-4
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Tuning:
     r"""How ``KernelRidge(tune=...)`` searches for scales and ridge: the criterion, a limit of steps, and a prior.
 

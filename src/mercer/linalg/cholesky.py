@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Seed, as_float64, notify, warn
+from mercer._common import Array, Seed, as_float64, notify, record, warn
 from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.memory import allocate, blocks
 from mercer._compute.threads import run_in_single_threads, serial_blas
@@ -24,7 +23,7 @@ _MOST_JITTER = 1e-6
 RIDGE = 1e-10
 
 
-@dataclass(frozen=True)
+@record
 class PartialCholesky:
     """A low-rank factor of a positive semidefinite matrix, K = F F' + remainder.
 

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, Array, as_float64, check_integer, notify, warn
+from mercer._common import EPS, Array, as_float64, check_integer, notify, record, warn
 from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.devices import is_elsewhere, moved, there
@@ -35,7 +35,7 @@ _LAPACK_ORDER = math.isqrt(np.iinfo(np.int32).max)
 _RESTARTS = 10
 
 
-@dataclass(frozen=True)
+@record
 class Eigenpairs:
     """Algebraically largest eigenvalues of a symmetric operator, with a residual for each.
 

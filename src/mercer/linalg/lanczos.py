@@ -3,14 +3,13 @@
 import logging
 import math
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, Seed, as_float64, notify
+from mercer._common import Array, Memory, Seed, as_float64, notify, record
 from mercer._compute.array import times
 from mercer._compute.costs import FEW_PAIRS, LEAST_COLUMNS, MANY_PAIRS, MOST_COLUMNS, ROWS
 from mercer._compute.memory import parse_memory
@@ -315,7 +314,7 @@ def _inner(A, B):
     return sum(others, first)
 
 
-@dataclass(frozen=True)
+@record
 class Smallest:
     """An estimate of the smallest eigenvalue.
 

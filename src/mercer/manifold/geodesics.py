@@ -1,7 +1,5 @@
 """Lengths of curves on the surface phi(x), and geodesics from a point in a direction or between two points."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +9,7 @@ from mercer._common import (
     TINY,
     ArrayLike,
     PointsLike,
+    array_record,
     check_integer,
     check_positive,
     refuse_large,
@@ -37,7 +36,7 @@ _BETWEEN = 1e-8
 _NODES = 4000
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Geodesic:
     """Geodesic: a curve in input space whose image on the surface is locally shortest.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, as_float64
+from mercer._common import Array, array_record, as_float64
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows
@@ -24,7 +23,7 @@ _IN_X = "abcd"
 _IN_Z = "ijkl"
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Jet:
     r"""Derivatives of k(x, z) at n pairs of points in N dimensions, up to ``order`` = (P, Q) <= (4, 4) in x and z.
 
@@ -220,7 +219,7 @@ def within(order: tuple[int, int], terms: Terms) -> Terms:
 # --- planes: points with directions, and jets in the coordinates of the directions, at all pairs ----------------------
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Planes:
     """Planes x_i + sum_a t_a T_ia, for jets in t at t = 0.
 

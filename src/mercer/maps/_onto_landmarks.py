@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mercer._common import (
     Seed,
     as_float64,
     check_flag,
+    record,
     relative_tolerance,
 )
 from mercer._compute.devices import evaluating, product, there
@@ -149,7 +150,7 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
 # --- sums over points, which are added part by part -------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Frame:
     """Orthonormal vectors in the span of landmarks, from which the coordinates of points are measured.
 
@@ -225,7 +226,7 @@ class Frame:
         return replace(sums, right=T.T @ sums.right, matrix=(scatter + scatter.T) / 2, error=error)
 
 
-@dataclass(frozen=True)
+@record
 class Moments:
     """Mean, scatter and variance of the projections of points onto the span of landmarks, from their sums."""
 

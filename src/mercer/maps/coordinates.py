@@ -1,7 +1,7 @@
 """Coordinates in a subspace of feature space: spectral, triangular and whitened ones, and their extension by points."""
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    array_record,
     as_float64,
     check_flag,
     check_instance,
@@ -49,7 +50,7 @@ _MATRICES = 5.1
 
 
 @storable
-@dataclass(frozen=True, eq=False)
+@array_record
 class Coordinates:
     r"""The map from points to coordinates in a subspace of feature space, y(x) = <phi(x) - mu, pi_k> for k = 1 .. r.
 

@@ -1,7 +1,5 @@
 """Mercer map: numerical eigenfunctions of the integral operator of a kernel on a weighted sample."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mercer._common import (
@@ -10,6 +8,7 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    array_record,
     as_float64,
     check_positive,
     check_weights,
@@ -23,7 +22,7 @@ from mercer.kernels.base import Kernel
 from mercer.linalg.operators import InnerProducts, Weighted
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class MercerMap:
     r"""The map x -> (sqrt(lambda_1) psi_1(x), ..., sqrt(lambda_r) psi_r(x)), whose dot product approaches k(x, z).
 

@@ -1,6 +1,5 @@
 """Random Fourier features: cosines and sines of random frequencies that approximate a stationary kernel."""
 
-from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from mercer._common import (
     Memory,
     PointsLike,
     Seed,
+    array_record,
     check_flag,
     check_integer,
     check_nonnegative,
@@ -28,7 +28,7 @@ from mercer.kernels.rescaled import Normalized
 from mercer.linalg.generator import generator
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class FourierFeatures:
     r"""The map z(x) = (v / m)^(1/2) (cos(W'x), sin(W'x)); z(x).z(y) approximates k(x, y), and z(x).z(x) = v = k(x, x).
 

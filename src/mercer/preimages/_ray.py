@@ -1,13 +1,12 @@
 """ray: the one-term reduced set, that is the multiple of some phi(z) that is nearest to a vector."""
 
-from dataclasses import dataclass
 from functools import partial
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, shown
+from mercer._common import ArrayLike, array_record, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
@@ -25,7 +24,7 @@ from mercer.preimages.gradient import Gradient
 _NAMES = {"auto": NoneType, "fixed_point": FixedPoint, "gradient": Gradient}
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Ray:
     """One-term reduced sets: points with their multiples, and the distances that remain.
 

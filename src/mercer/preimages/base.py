@@ -1,13 +1,13 @@
 """The protocol of pre-image methods (`Method`, `Found`) and the result of `preimage` (`PreImage`)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, wraps
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
-from mercer._common import Array, check_flags, shown
+from mercer._common import Array, array_record, check_flags, shown
 from mercer._compute import html
 from mercer._compute.devices import computing_on, moved, place_of
 from mercer._elsewhere import explain_class
@@ -17,7 +17,7 @@ from mercer.kernels.forms import pull_rows, unmapped
 from mercer.kernels.mapped import map_rows
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Found:
     """The points that a pre-image method returns to `preimage`.
 
@@ -76,7 +76,7 @@ class Method(Protocol):
 
 
 @explain_class
-@dataclass(frozen=True, eq=False)
+@array_record
 class PreImage:
     """Points whose features are near the given vectors, with their distances.
 

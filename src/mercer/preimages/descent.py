@@ -20,6 +20,7 @@ from mercer._common import (
     check_nonnegative,
     check_positive,
     notify,
+    record,
     shown,
 )
 from mercer._compute.array import tiles
@@ -39,7 +40,7 @@ _ONE_MINIMUM = 1e-9
 _ORTHOGONAL = 1e-6
 
 
-@dataclass(frozen=True)
+@record
 class Iterative:
     """The options that the iterative methods share; ``starts`` are those of `preimage` and `ray` without ``start``."""
 

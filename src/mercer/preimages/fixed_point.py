@@ -1,12 +1,11 @@
 """Pre-images under radial kernels by a fixed-point iteration on weighted means (Mika et al. 1999)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, ROUNDING, TINY, Array, shown
+from mercer._common import EPS, ROUNDING, TINY, Array, record, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.register import storable
@@ -19,7 +18,7 @@ from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot, spre
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class FixedPoint(Iterative):
     r"""Fixed-point iteration for radial kernels k(x, z) = k(|x - z|^2).
 

@@ -1,12 +1,11 @@
 """Pre-images under any differentiable kernel by quasi-Newton descent of many points at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, TINY, Array, check_integer
+from mercer._common import EPS, TINY, Array, check_integer, record
 from mercer._compute.register import storable
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
@@ -19,7 +18,7 @@ _ARMIJO = 1e-4
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Gradient(Iterative):
     """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.
 

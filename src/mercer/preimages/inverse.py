@@ -1,7 +1,5 @@
 """Pre-images by the inverse of a monotone profile: exact ones, and those at the distances of neighbours."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mercer._common import (
@@ -14,6 +12,7 @@ from mercer._common import (
     check_integer,
     check_positive,
     notify,
+    record,
     shown,
 )
 from mercer._compute.memory import blocks
@@ -27,7 +26,7 @@ from mercer.preimages.fixed_point import normalised
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Exact:
     r"""Pre-image of a vector that is phi(z), by the inverse profile at the points of an orthonormal basis b_i.
 
@@ -138,7 +137,7 @@ def _from_distances(psi, start):
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Distances:
     r"""Pre-image by multidimensional scaling among the nearest points of psi, the method of Kwok and Tsang (2004).
 

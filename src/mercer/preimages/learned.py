@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -14,6 +13,7 @@ from mercer._common import (
     check_integer,
     check_positive,
     notify,
+    record,
     shown,
 )
 from mercer._compute.memory import blocks
@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Learned:
     r"""Least squares from features to points (Bakir et al. 2003): linear in psi or, given the noise, a denoiser.
 
@@ -140,7 +140,7 @@ class Learned:
         return Fitted(lambda psi, _start: np.maximum(psi.inner(W), least))
 
 
-@dataclass(frozen=True)
+@record
 class Fitted:
     """The pre-image method of a regression that is known: answers are a function of psi and the start."""
 

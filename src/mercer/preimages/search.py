@@ -1,12 +1,11 @@
 """Pre-images among objects: the nearest object of an expansion, improved by edits of strings, sequences and sets."""
 
-from dataclasses import dataclass
 from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer, notify, shown
+from mercer._common import check_integer, notify, record, shown
 from mercer._compute.objects import Objects
 from mercer._compute.register import storable
 from mercer.expansion import Expansion
@@ -15,7 +14,7 @@ from mercer.preimages.base import Found
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Search:
     r"""Pre-image among objects by descent over neighbours, from the nearest object of psi.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from mercer._common import EPS, LARGEST, Array, ArrayLike, check_integer, shown
+from mercer._common import EPS, LARGEST, Array, ArrayLike, array_record, check_integer, shown
 from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
@@ -197,7 +197,7 @@ class Selection(Method):
     selects: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Reduction:
     """A reduced set with its error, and the errors of the smaller sets of the same run.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, ROUNDING, Array, Memory, check_integer, check_positive
+from mercer._common import EPS, ROUNDING, Array, Memory, check_integer, check_positive, record
 from mercer._compute.array import tiles
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points, sum_squares
@@ -21,7 +20,7 @@ from mercer.reduction.base import Method, Stage, Target, require_new_points
 from mercer.reduction.trace import Span
 
 
-@dataclass(frozen=True)
+@record
 class Construct(Method):
     r"""Reduced set construction (RSC): new points one at a time, with the best coefficients after each.
 

@@ -1,11 +1,9 @@
 """Merge: reduced set construction that replaces pairs of points by the best point on the line between them."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.optimize
 
-from mercer._common import Array, as_float64, check_integer, shown
+from mercer._common import Array, as_float64, check_integer, record, shown
 from mercer._compute.costs import TILE
 from mercer._compute.memory import blocks, parse_memory, require_memory
 from mercer._compute.points import Points, sum_squares
@@ -18,7 +16,7 @@ from mercer.reduction.base import Method, Stage, Target, require_new_points
 _RATIO = 0.93
 
 
-@dataclass(frozen=True)
+@record
 class Merge(Method):
     r"""Reduced set construction (RSC): replace the pair of points with the smallest loss by one point, repeatedly.
 

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, as_float64, check_fraction, check_positive
+from mercer._common import Array, as_float64, check_fraction, check_positive, record
 from mercer._compute.memory import parse_memory
 from mercer.reduction.base import Selection, Stage, Target
 from mercer.reduction.row_sparse import RowSparse, point_weights
@@ -109,7 +108,7 @@ def growing(target: Target, before: Array, terms: Array) -> Iterator[Any]:
     yield Stage(target.points, last)
 
 
-@dataclass(frozen=True)
+@record
 class SparsePath(Selection):
     """Reduced set selection by the path of the `RowSparse` ``problems(K, coef)`` of its subclass."""
 
@@ -132,7 +131,7 @@ class SparsePath(Selection):
         return Joint(self.problems(K, target.coef), self.gap)
 
 
-@dataclass(frozen=True)
+@record
 class L1(SparsePath):
     r"""Reduced set selection (RSS): the points with coefficients in the solutions of one Lasso problem per column.
 

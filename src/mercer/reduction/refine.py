@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer._common import TINY, Array, as_float64, check_fraction, check_integer, shown
+from mercer._common import TINY, Array, as_float64, check_fraction, check_integer, record, shown
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, dense, take_points
 from mercer.expansion import Expansion
@@ -25,7 +25,7 @@ from mercer.reduction.trace import Trace, best
 _WIDTHS = (-2.3, 6.9)
 
 
-@dataclass(frozen=True)
+@record
 class Refinement(Method):
     """The options of methods that move the points of a start by quasi-Newton steps."""
 
@@ -40,7 +40,7 @@ class Refinement(Method):
         check_fraction("tol", self.tol)
 
 
-@dataclass(frozen=True)
+@record
 class Refine(Refinement):
     r"""Reduced set construction (RSC): start from the points of another method and optimise all of them at once.
 
@@ -192,7 +192,7 @@ class Descent:
         return value / self.total, (self.scale * gradient).ravel() / self.total
 
 
-@dataclass(frozen=True)
+@record
 class VariableWidths(Refinement):
     r"""Reduced set construction (RSC) with a width for each point: points, widths and coefficients are optimised.
 

@@ -1,13 +1,12 @@
 """Row-sparse least squares in feature space: a penalty on the largest coefficient of each point, with a lower bound."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, Array, warn
+from mercer._common import EPS, Array, array_record, warn
 from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
@@ -16,7 +15,7 @@ _PASSES = (10, 320)
 _MOST = 60
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Minimum:
     """An approximate minimiser of a `RowSparse` problem with its lower bound.
 

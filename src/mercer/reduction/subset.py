@@ -1,13 +1,12 @@
 """Reduced set selection: Pivoted adds terms, Greedy and Eigenvector drop them, Exhaustive searches; the Gram matrix."""
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import EPS, Array, Memory, check_positive, shown
+from mercer._common import EPS, Array, Memory, check_positive, record, shown
 from mercer._compute.compile import compiled
 from mercer._compute.costs import STEP_WORK
 from mercer._compute.memory import parse_memory, require_memory
@@ -84,7 +83,7 @@ def independent(K: Array, coef: Array) -> Independent:
     return Independent(part.pivots, np.tril(part.factor[part.pivots]), part.factor.T @ coef)
 
 
-@dataclass(frozen=True)
+@record
 class Elimination(Selection):
     """Reduced set selection that drops linearly independent terms one by one, in the order of ``eliminate``."""
 
@@ -290,7 +289,7 @@ class Eigenvector(Elimination):
     eliminate = staticmethod(eliminate_by_eigenvectors)
 
 
-@dataclass(frozen=True)
+@record
 class Pivoted(Selection):
     r"""Reduced set selection (RSS) by pivoting: the point whose new direction lowers the error most, or is longest.
 
@@ -347,7 +346,7 @@ class Pivoted(Selection):
             yield Stage(target.points, partial.pivots)
 
 
-@dataclass(frozen=True)
+@record
 class Exhaustive(Selection):
     r"""Reduced set selection (RSS): the best of all subsets of a size, for small problems and to judge other methods.
 

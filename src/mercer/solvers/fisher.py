@@ -1,6 +1,6 @@
 """Kernel Fisher discriminants, from a ridge regression of class memberships."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +18,7 @@ from mercer._common import (
     as_float64,
     check_nonnegative,
     check_weights,
+    record,
     shown,
     warn,
 )
@@ -41,7 +42,7 @@ from mercer.linalg.operators import (
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 
-@dataclass(frozen=True)
+@record
 class Discriminants:
     """At most C - 1 directions that separate the means of C classes, in units of the scatter within them.
 

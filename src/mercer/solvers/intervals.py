@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, TINY, Array, PointsLike, as_float64
+from mercer._common import EPS, TINY, Array, PointsLike, as_float64, record
 from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.solvers.ridge import Border, known, require_left_out
 
 
-@dataclass(frozen=True)
+@record
 class Training:
     """Points (n) and targets (n, p) of a fit over landmarks, and the eigenvalues (m,) of its normal equations."""
 
@@ -24,7 +23,7 @@ class Training:
     values: Array
 
 
-@dataclass(frozen=True)
+@record
 class LeftOut:
     """What the predictions of a ridge regression owe to each training point, in closed form.
 

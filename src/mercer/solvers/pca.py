@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
 
 import numpy as np
 
 from mercer import factor
-from mercer._common import Array, Memory, Seed, as_float64, check_integer, shown, warn
+from mercer._common import Array, Memory, Seed, as_float64, check_integer, record, shown, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.routes import Route, Size, required
 from mercer.expansion import Expansion, over_points, squares
@@ -22,7 +22,7 @@ LEAST = 32
 _ASSUMED = f"{LEAST} components; the data decide how many hold the share, and so how much memory"
 
 
-@dataclass(frozen=True)
+@record
 class Components:
     """Principal components u_k of n vectors about their mean mu: ``expansion``, whose ``intercept`` is -<mu, u_k>.
 

@@ -1,13 +1,12 @@
 """PCA-L1: orthonormal directions of largest L1 dispersion, one after another or all together."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, notify, warn
+from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, notify, record, warn
 from mercer._compute.points import sum_squares
 from mercer._compute.threads import threaded_blas
 from mercer.linalg.generator import generator
@@ -17,7 +16,7 @@ from mercer.linalg.operators import NOISE
 _PRODUCTS = 100
 
 
-@dataclass(frozen=True)
+@record
 class Directions:
     """Orthonormal directions (d, m) with their dispersions sum_i |w_k'x_i| (m,), and evidence of a fixed point.
 
@@ -78,7 +77,7 @@ def directions(
     return _result(X, runs)
 
 
-@dataclass(frozen=True)
+@record
 class _Run:
     """The result of one start."""
 

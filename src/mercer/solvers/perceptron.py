@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, notify
+from mercer._common import Array, notify, record
 from mercer._compute.register import storable
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 
 
 @storable
-@dataclass(frozen=True)
+@record
 class Mistakes:
     """The mistakes of a perceptron, in the order in which it made them.
 

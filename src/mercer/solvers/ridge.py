@@ -5,7 +5,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from mercer._common import (
     Seed,
     as_float64,
     check_nonnegative,
+    record,
     shown,
 )
 from mercer._compute.costs import ROWS
@@ -62,7 +63,7 @@ from mercer.solvers import landmark_ridge
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@record
 class Ridge:
     """Vectors psi with predictions <psi, phi(x)>, and the relative residual of their linear system.
 

@@ -4,12 +4,12 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn.svm import SVC as PeerSVC
 
+from mercer._common import record
 from mercer.cli import pictures
 from mercer.cli.demo import denoising, page
 from mercer.compression import compress
@@ -36,7 +36,7 @@ to_c(small, "digits.c")
 """
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size.
 
@@ -52,7 +52,7 @@ class Row:
     size: int
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; digits; time of compression."""
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
@@ -14,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as RidgeKernelPCA
 from sklearn.model_selection import ParameterGrid, train_test_split
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer.cli import pictures
 from mercer.cli.demo import page
 from mercer.cli.demo.page import Chapter
@@ -56,7 +55,7 @@ class Setting(NamedTuple):
         return X + rng.normal(0.0, self.noise, X.shape)
 
 
-@dataclass(frozen=True)
+@record
 class Data:
     """Digits (n, 64) between 0 and 1: ``train`` is split into ``fit`` and ``held`` for tuning."""
 
@@ -68,7 +67,7 @@ class Data:
     test_noisy: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class Method:
     """A denoising method; ``stored`` names the arrays that its models keep."""
 
@@ -79,7 +78,7 @@ class Method:
     stored: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Outcome:
     """The result of a method: denoised test digits, mean squared error, best parameters, model, times and size.
 

@@ -3,9 +3,9 @@
 import functools
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import mercer as mc
+from mercer._common import record
 from mercer.cli.failure import Failure
 
 # The parameter of each kernel on the page, and its bounds.
@@ -23,7 +23,7 @@ OPERATIONS = {"alone": "", "sum": " + ", "product": " * "}
 SIZES = (4, 8, 16, 32, 64)
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """A view of a table in a plane, one or two kernels and how they are combined, C and a size."""
 

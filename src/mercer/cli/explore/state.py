@@ -5,11 +5,11 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from mercer._common import record
 from mercer.cli import pictures
 from mercer.cli.explore import tables
 from mercer.cli.explore.choice import Choice
@@ -20,7 +20,7 @@ from mercer.formats import save
 _log = logging.getLogger("mercer")
 
 
-@dataclass(frozen=True)
+@record
 class Answer:
     """Content of a view: the pictures for both themes, sentences, code and a message, which is empty after success."""
 

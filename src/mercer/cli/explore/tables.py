@@ -6,7 +6,6 @@ import functools
 import hashlib
 import inspect
 import tempfile
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
+from mercer._common import array_record
 from mercer._compute.memory import human_bytes
 from mercer.cli.failure import Failure
 from mercer.cli.tables import read_table
@@ -113,7 +113,7 @@ class Plane(NamedTuple):
     points: str
 
 
-@dataclass(frozen=True, eq=False)
+@array_record
 class Table:
     """Features X (n, d) and labels y (n,) of a name, and ``code`` that computes both; ``scaler``, if any, made X."""
 

@@ -4,7 +4,6 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 
 import mercer as mc
+from mercer._common import record
 from mercer.cli.explore import recipes
 from mercer.cli.explore.choice import Choice
 from mercer.cli.explore.tables import Table
@@ -30,7 +30,7 @@ Numbers: TypeAlias = dict[str, Any]
 _IMPORTS = "import numpy as np\nimport mercer as mc\n"
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """A tab of the page: title, explanation, numbers, figure and facts.
 

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import scipy.linalg
 from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 
-from mercer._common import TINY, Array, as_float64
+from mercer._common import TINY, Array, as_float64, record
 from mercer._compute.costs import ROWS
 from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
@@ -44,7 +44,7 @@ class Fit(NamedTuple):
     intercept: Array
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows X (n, d) with the outputs F (n, m) of a model, and the signs of binary classifiers there: 1, -1 or 0.
 
@@ -79,7 +79,7 @@ class Rows:
         )
 
 
-@dataclass(frozen=True)
+@record
 class _Margins:
     """The columns of the binary classifiers that concern a row of a tile, and their signs (r, c), 0 for other rows.
 
@@ -93,7 +93,7 @@ class _Margins:
     counts: Array
 
 
-@dataclass(frozen=True)
+@record
 class _Tile:
     """Some rows: their places, kernel values, outputs and weights; those in float32 serve the sums of descents."""
 

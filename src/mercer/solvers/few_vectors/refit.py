@@ -6,14 +6,14 @@ are minimised, with the coefficients eliminated by least squares; for classifier
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from mercer import landmarks
-from mercer._common import Array, Seed, as_float64
+from mercer._common import Array, Seed, as_float64, record
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.objective import MANY, Fit, Objective, Rows
@@ -66,7 +66,7 @@ _SECOND = Limits(300, 24, 3.4e11)
 _ALONE = Limits(300, 40, 6.8e11)
 
 
-@dataclass(frozen=True)
+@record
 class Effort:
     """The passes of a fit: a share of the default ones, and the largest factor of these over few rows.
 
@@ -252,7 +252,7 @@ def _affordable(part, whole, shape, effort):
 # --- axes along which vectors move where a Gaussian kernel hardly varies in other directions --------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Axes:
     """The subspace of points c + V y: a centre c (d,) and orthonormal axes V (d, q)."""
 

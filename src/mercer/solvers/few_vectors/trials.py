@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from mercer import landmarks
-from mercer._common import Array, Seed, as_float64
+from mercer._common import Array, Seed, as_float64, record
 from mercer._compute.points import dense
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
@@ -40,7 +40,7 @@ _HALVINGS = 3
 _ROWS_OF_CENTRE = 100
 
 
-@dataclass(frozen=True)
+@record
 class Model:
     """A model that few vectors replace: ``answers(X)`` are its outputs at points and the signs of its classes or None.
 
@@ -51,7 +51,7 @@ class Model:
     afresh: Callable[[Array], Callable[..., Any] | None] = lambda _: None
 
 
-@dataclass(frozen=True)
+@record
 class Choice:
     """A candidate: the kernel, and whether labels are fitted, or outputs at copies of a level and their number."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
@@ -33,7 +33,7 @@ _ROUNDED = 0.2
 _ON_GRID = 1.5 * 2.0**18
 
 
-@dataclass(frozen=True)
+@record
 class Fold:
     """A fold: which points it trains on, and which are held out.
 
@@ -48,7 +48,7 @@ class Fold:
     held_out: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class FoldSolutions:
     """Solutions of one fold for k values of C and m duals, or for those of each cell, without coefficients.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer.solvers._certify import Certificate
 
 
@@ -92,7 +92,7 @@ class Joined(Sequence[Any]):
         return replace(self, stops=stops, **arrays)
 
 
-@dataclass(frozen=True)
+@record
 class Dual(Joined):
     r"""A dual problem in signed coefficients b_i, which are y_i alpha_i for a classifier, or several of one epsilon.
 
@@ -179,7 +179,7 @@ class Dual(Joined):
         return replace(self, target=(self.target - centre) / scale, **divided)
 
 
-@dataclass(frozen=True)
+@record
 class Solution(Joined):
     """Solved duals, or the points where the solver stopped.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import EPS, HALVINGS, Array, listening
+from mercer._common import EPS, HALVINGS, Array, listening, record
 from mercer._compute.costs import (
     ENTRY,
     FACTORED_UNKNOWNS,
@@ -172,7 +172,7 @@ def solve_linear(X: Any, dual: Dual, limits: Limits) -> Point:
     return found
 
 
-@dataclass(frozen=True)
+@record
 class _Round:
     """The problem of one round as a function of the residuals, with a curvature where coefficients are free."""
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, record
 from mercer._compute.compile import compiled
 from mercer._compute.costs import TOGETHER_VARIABLES
 from mercer.solvers.svm.dual import Dual, Joined, groups
@@ -23,7 +22,7 @@ from mercer.solvers.svm.dual import Dual, Joined, groups
 # --- binary classifiers ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@record
 class Subproblems(Joined):
     """Binary classifiers over points sorted by class, one or several.
 
