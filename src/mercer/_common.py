@@ -43,6 +43,7 @@ else:
 # Results of functions for NumPy's arrays; arrays of other libraries give arrays of theirs.
 Array: TypeAlias = np.ndarray[Any, Any]
 Memory: TypeAlias = str | int
+AnyFunction: TypeAlias = Callable[..., Any]
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -104,7 +105,7 @@ _SHOWN = 60
 _tear_down = with_callbacks(lambda _estimator: None)
 
 # The function that the solvers of the fit or call under way report their steps to.
-_listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener", default=None)
+_listener: ContextVar[AnyFunction | None] = ContextVar("mercer_listener", default=None)
 _refusing: ContextVar[bool] = ContextVar("mercer_refusing", default=False)
 
 
@@ -354,7 +355,7 @@ def setting(variable: ContextVar[Any], value: object) -> Iterator[None]:
         variable.reset(token)
 
 
-def listening(listener: Callable[..., Any] | None) -> AbstractContextManager[None]:
+def listening(listener: AnyFunction | None) -> AbstractContextManager[None]:
     """Set the function ``listener(stage, **numbers)``, or None, that `notify` calls inside the ``with`` block."""
     return setting(_listener, listener)
 
@@ -365,7 +366,7 @@ def refusing() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def counting(callback: Callable[..., Any] | None, counted: str) -> Iterator[None]:
+def counting(callback: AnyFunction | None, counted: str) -> Iterator[None]:
     """Call ``callback(done, most)``, unless it is None, for each step of one stage inside the ``with`` block."""
     check_function("callback", callback)
     if callback is None:

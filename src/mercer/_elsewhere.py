@@ -15,7 +15,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import sklearn
 
-from mercer._common import shown
+from mercer._common import AnyFunction, shown
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -228,7 +228,7 @@ def explained(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def refuse_call(
-    function: Callable[..., Any], values: tuple[Any, ...], params: dict[str, Any], reason: str = ""
+    function: AnyFunction, values: tuple[Any, ...], params: dict[str, Any], reason: str = ""
 ) -> None:
     """Raise a TypeError for a call that lacks arguments, has some that are unknown, or is wrong for another reason.
 
@@ -581,7 +581,7 @@ class _Missing:
 sys.meta_path.append(_Missing)
 
 
-def explain_names(module: str, explain: Callable[..., Any] = explained) -> None:
+def explain_names(module: str, explain: AnyFunction = explained) -> None:
     """Let the errors of unknown names of a module, and of wrong calls of its functions, say what to write.
 
     ``explain`` may do more for the functions than ``explained``.

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
+    AnyFunction,
     Array,
     Memory,
     Seed,
@@ -350,7 +350,7 @@ def orthonormalised(
     tol: float | None,
     memory: Memory,
     name: str,
-    factorise: Callable[..., Any] = cholesky.pivoted,
+    factorise: AnyFunction = cholesky.pivoted,
 ) -> tuple[Expansion, Array]:
     """Return the factorisation of ``qr`` from a partial Cholesky factor, of vectors that the user gave as ``name``."""
     require_symmetric(name, phi)

@@ -1,13 +1,13 @@
 """Landmarks: points that are given, or a number that a rule selects: pivots, leverage scores, means, a uniform draw."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import (
+    AnyFunction,
     Array,
     PointsLike,
     Seed,
@@ -294,7 +294,7 @@ def needs(rule: str, n: int, m: int) -> tuple[int, Work]:
 
 
 def route(
-    run: Callable[..., Any],
+    run: AnyFunction,
     size: Size,
     m: int,
     rule: str,

@@ -14,14 +14,13 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array, ArrayLike, PointsLike, T
 from mercer._compute.memory import allocate
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared, Table
 from mercer._compute.readable import computed, refuse_unreadable
 
 P = TypeVar("P", bound=PointsLike)
-T = TypeVar("T")
 # Types of numbers that rows have.
 _FLOATING = (np.dtype(np.float64), np.dtype(np.float32))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from mercer._common import record
+from mercer._common import AnyFunction, record
 from mercer._compute.memory import human_bytes, refusal
 
 # Bytes of tiles and columns that no limit forbids.
@@ -76,7 +75,7 @@ class Route:
     reason: str
     bytes: int
     work: Work
-    run: Callable[..., Any]
+    run: AnyFunction
     limited: int | None = None
     block: tuple[int, int] = (0, 0)
     instead: str = "landmarks=, or a larger memory="

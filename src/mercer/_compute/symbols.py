@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
-from mercer._common import array_record
+from mercer._common import T, array_record
 from mercer._compute.namespace import Namespace
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2.
@@ -26,7 +26,6 @@ INFIX = {
 
 
 Operator: TypeAlias = "Callable[..., Symbol]"
-T = TypeVar("T")
 
 
 def _binary(operation: str) -> tuple[Operator, Operator]:

@@ -3,8 +3,6 @@
 A kernel takes a tile and returns values. The parts of a composite kernel share the scalars, which are computed once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Self

@@ -1,7 +1,6 @@
 """Report: all bounds of a fitted estimator, or the geometry of a kernel on data, beside the true error."""
 
 import html
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import (
+    AnyFunction,
     ArrayLike,
     Memory,
     PointsLike,
@@ -153,7 +153,7 @@ def report(
     confidence: float = 0.95,
     memory: Memory = "1GB",
     random_state: Seed = None,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> Report:
     """Compare all bounds of a fitted estimator with its true error, or describe the geometry of a kernel on data.
 

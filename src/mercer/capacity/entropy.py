@@ -1,11 +1,10 @@
 """Entropy numbers of diagonal operators and of the feature map: the radius of n balls that cover the image."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, as_float64, check_number, check_positive
+from mercer._common import AnyFunction, Array, ArrayLike, as_float64, check_number, check_positive
 from mercer._compute.points import as_vector
 from mercer.capacity.decay import Decay, ListedDecay, descending, require_decay
 
@@ -166,7 +165,7 @@ class _Means:
     Each is at the first j with log n / c < sum_(i <= j) log lambda_i - log lambda_(j + 1); these sums ascend in j.
     """
 
-    def __init__(self, log_values: Callable[..., Any], needed: float) -> None:
+    def __init__(self, log_values: AnyFunction, needed: float) -> None:
         count = 256
         while True:
             j = np.arange(1, count + 2)

@@ -1,6 +1,5 @@
 """compress: return a fitted kernel model with few vectors that approximates it."""
 
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._common import (
+    AnyFunction,
     ArrayLike,
     PointsLike,
     Seed,
@@ -47,9 +47,9 @@ def compress(
     shared: bool = True,
     threshold: str = "train",
     holdout: float | None = None,
-    neighbours: Callable[..., Any] | None = None,
+    neighbours: AnyFunction | None = None,
     random_state: Seed = None,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> Any:
     r"""Return a fitted kernel model over a reduced set: few vectors, shared by all columns of its expansion.
 

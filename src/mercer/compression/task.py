@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import is_outlier_detector, is_regressor
 
-from mercer._common import TINY, Array, as_float64, record, shown
+from mercer._common import TINY, AnyFunction, Array, as_float64, record, shown
 from mercer.compression import families
 from mercer.compression.data import Data, answers
 from mercer.compression.report import CompressionReport, measure, score_name
@@ -259,7 +259,7 @@ def most_needed(values: Array, coef: Array, size: int) -> Array:
     return np.sort(eliminate(independent(C, as_float64(coef)))[0][:size])
 
 
-def fewest(fit: Callable[..., Any], suffice: Callable[[Any], bool], most: int) -> int | None:
+def fewest(fit: AnyFunction, suffice: Callable[[Any], bool], most: int) -> int | None:
     """Return the fewest vectors, at most ``most``, whose fits suffice, or None.
 
     Numbers are doubled from 1 until ``fit(size)`` suffices; smaller ones follow from its fits by ``fit(size, larger)``.

@@ -1,14 +1,13 @@
 """Reduced sets of the vectors of a model: all columns together, or each column alone."""
 
 import numbers
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array
+from mercer._common import AnyFunction, Array
 from mercer._compute.points import join_points, take_points
 from mercer.estimators._base import exact_vectors
 from mercer.expansion import Expansion, sqdist
@@ -42,7 +41,7 @@ class Vectors:
     psi: Expansion
     method: Any
     shared: bool = True
-    callback: Callable[..., Any] | None = None
+    callback: AnyFunction | None = None
 
     def __post_init__(self) -> None:
         self.size: int = max(1, int(np.count_nonzero(self.psi.coef.any(axis=1))))

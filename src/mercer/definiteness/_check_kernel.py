@@ -1,12 +1,9 @@
 """check_kernel: proofs by formula, necessary conditions over the range of the data, numerical evidence on the data."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import PointsLike, as_float64, counting, notify, shown
+from mercer._common import AnyFunction, PointsLike, as_float64, counting, notify, shown
 from mercer._compute.costs import BLOCK
 from mercer._compute.points import count_points, evenly_spaced
 from mercer.definiteness.evidence import (
@@ -31,10 +28,10 @@ _PARTS = 4
 
 
 def check_kernel(
-    k: Kernel | Callable[..., Any],
+    k: Kernel | AnyFunction,
     X: PointsLike | None = None,
     *,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> KernelReport:
     r"""Check whether a function of two points is a positive semidefinite kernel.
 

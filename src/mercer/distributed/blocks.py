@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, notify, record, shown
+from mercer._common import Array, ArrayLike, PointsLike, T, notify, record, shown
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
     from mercer.distributed.dask_arrays import DaskBlocks, DaskMatrix
-
-T = TypeVar("T")
 
 
 @record

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import TypeVar
 
 import dask.array as da
 import dask.config
@@ -17,7 +16,7 @@ from dask.base import compute, get_scheduler
 from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 
-from mercer._common import Array, ArrayLike, is_heard, listening, notify, record
+from mercer._common import Array, ArrayLike, T, is_heard, listening, notify, record
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_block, as_rows, join_points
 from mercer._compute.readable import is_dask, known_rows
@@ -26,7 +25,6 @@ from mercer._compute.readable import is_dask, known_rows
 with contextlib.suppress(ImportError):
     import distributed
 
-T = TypeVar("T")
 # Sums that one task of the tree adds.
 _FAN_IN = 8
 

@@ -1,7 +1,5 @@
 """Mixins of all estimators: atomic fits, kernel parameters, validated points, and transforms to coordinates."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Parts shared by SVC and NuSVC: the training problem of several classes, fitted attributes, predictions."""
 
-from __future__ import annotations
-
 from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple

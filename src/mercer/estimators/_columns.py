@@ -1,7 +1,5 @@
 """Columns of a table as rows of numbers: categories, missing values, and scales of numbers, as readable records."""
 
-from __future__ import annotations
-
 import datetime
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """SVC with few vectors: its decision values or the labels fitted by free vectors, the better by rows held out."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from sklearn import config_context, get_config
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import CallbackSupportMixin, progress
+from mercer._common import AnyFunction, CallbackSupportMixin, progress
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.points import owned
 from mercer._compute.register import storable
@@ -33,7 +33,7 @@ from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
 from mercer.solvers._certify import Certificate
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=AnyFunction)
 _C = TypeVar("_C", bound=type[Any])
 # Types of arguments that have no place, and need no look at theirs.
 _PLAIN = frozenset([np.ndarray, type(None)])

@@ -1,7 +1,5 @@
 """The training problem of a support vector estimator, its solution, the certificate of what is stored, and warnings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Parts shared by SVCCV and SVRCV: the grid of C and gamma, its scores in every fold, the best model."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Sized
 from dataclasses import replace

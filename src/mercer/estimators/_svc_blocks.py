@@ -1,7 +1,5 @@
 """SVC of Dask arrays: a classifier for each block, one over their support vectors, and passes for rows that violate."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """svc_path: classifiers for many C, each started from its neighbour."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

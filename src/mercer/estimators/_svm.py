@@ -1,7 +1,5 @@
 """Parts shared by the support vector estimators: the training problem, checks, options of the solver, warnings."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial

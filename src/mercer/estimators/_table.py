@@ -1,7 +1,5 @@
 """TableModel, the mixin of estimators for tables: encoded columns, learned metrics, and a stack as one expansion."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

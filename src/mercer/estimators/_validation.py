@@ -1,7 +1,5 @@
 """Rows of numbers and labels as users give them, validated before heavy work."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

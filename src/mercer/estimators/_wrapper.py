@@ -1,6 +1,5 @@
 """Wrapper: the methods that an estimator has because the one that it wraps has them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,13 +7,13 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from mercer._common import Array, ArrayLike, PointsLike, check_weights, shown
+from mercer._common import AnyFunction, Array, ArrayLike, PointsLike, check_weights, shown
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._model import available, on_device
 from mercer.estimators._validation import count_rows
 
 
-def if_inner_has(method: Callable[..., Any]) -> Any:
+def if_inner_has(method: AnyFunction) -> Any:
     """Return a method that models have if the wrapped estimator has one of this name, whose error they raise else."""
 
     def check(self):

@@ -1,7 +1,5 @@
 """KernelFisher: kernel Fisher discriminant analysis, a transformer and a classifier."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """KernelMap: coordinates of points in feature space, on which linear methods are kernel methods."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, replace
 from numbers import Integral
 from typing import Self

@@ -1,7 +1,5 @@
 """KernelPCA: kernel principal component analysis, and denoising by pre-images."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """KernelPerceptron: Rosenblatt's perceptron in feature space, also averaged or voted."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """KernelRidge: kernel ridge regression, its leave-one-out residuals, and the variance of a Gaussian process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from functools import cached_property, partial

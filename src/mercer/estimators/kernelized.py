@@ -1,7 +1,5 @@
 """Kernelized: a scikit-learn estimator in the feature space of a kernel, fitted to coordinates of the points."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import KW_ONLY
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Nystroem: features whose dot products approximate kernel values, from a few landmarks."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """SVCCV: support vector classification with C, and perhaps gamma, chosen by cross-validation."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import KW_ONLY, fields
 from typing import Any

@@ -1,7 +1,5 @@
 """SVDD: support vector data description, the smallest ball of a feature space around the data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """SVRCV: support vector regression with C, and perhaps gamma, chosen by cross-validation."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY
 from typing import Any
 

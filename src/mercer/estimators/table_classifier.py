@@ -1,7 +1,5 @@
 """TableClassifier: classification on a table by coded least squares with learned metrics, or support vectors."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """TableRegressor: regression on a table by a stack of kernel ridge regressions with learned metrics."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

@@ -3,12 +3,13 @@
 import functools
 from dataclasses import fields
 from numbers import Integral, Real
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from mercer._common import T
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Table
 from mercer._compute.points import count_points, take_points
@@ -23,8 +24,6 @@ from mercer.kernels.direct_sum import without_marks
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.multiclass import is_packed
-
-T = TypeVar("T")
 
 # Shapes of fitted attributes, most of which have one meaning in all models. A letter is one size within a model, and d
 # its number of features. The two sizes of an expansion are its points and vectors; "s *" is a container of s points;

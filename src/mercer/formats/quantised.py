@@ -1,13 +1,12 @@
 """Exported models with vectors in 8 or 16 bits: codes, scales and refitted coefficients, and the scores they give."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, PointsLike, check_choice, record, refuse_large
+from mercer._common import AnyFunction, Array, PointsLike, check_choice, record, refuse_large
 from mercer._compute.points import as_dense_rows, dense
 from mercer._compute.symbols import folded
 from mercer.formats.portable import MappedPoints, Portable, portable, products, view_of
@@ -306,7 +305,7 @@ def rounded(exported: Portable) -> Portable:
     return replace(exported, coef=coef, intercept=intercept)
 
 
-def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Array) -> Quantised:
+def quantise(exported: Portable, kind: AnyFunction, X: Array, targets: Array) -> Quantised:
     """Return a model with vectors of a kind, ``kind(view)``, and coefficients in codes of 16 bits.
 
     The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared

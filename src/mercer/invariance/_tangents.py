@@ -1,12 +1,13 @@
 """tangents and tangent_covariance: derivatives of transformed rows in the amount of the transformation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer._common import (
     EPS,
+    AnyFunction,
     Array,
     ArrayLike,
     PointsLike,
@@ -20,7 +21,7 @@ from mercer._compute.points import PROBES, as_dense_rows
 from mercer.linalg.operators import INACCURATE
 
 # Functions g(X, t) in a list or a dict, or one function.
-Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable[..., Any]
+Transforms: TypeAlias = Sequence[AnyFunction] | dict[str, Any] | AnyFunction
 
 # Step of central differences: their error is about its square.
 _STEP = EPS ** (1 / 3)

@@ -8,11 +8,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, array_record, record, shown
+from mercer._common import AnyFunction, Array, ArrayLike, PointsLike, T, array_record, record, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
@@ -39,7 +39,6 @@ MOST_DEGREE = 2**24
 ORDERS = 5
 # Members that state the values of a kernel.
 _FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
-T = TypeVar("T")
 
 
 @record
@@ -668,7 +667,7 @@ def _hashable(value):
     return value
 
 
-def rule_of(rules: Any, kernel: Kernel) -> Callable[..., Any]:
+def rule_of(rules: Any, kernel: Kernel) -> AnyFunction:
     """Return the rule that a function of ``singledispatch`` has for a kernel, the default one for another formula."""
     # a subclass with another formula is another kernel
     kinds = (

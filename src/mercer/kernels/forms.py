@@ -1,13 +1,12 @@
 """Kernels that are one function of |x - z|^2 or of <x, z>, composite ones included, and kernels behind linear maps."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import AnyFunction, Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer.kernels.algebra import Constant, Function, Scaled, Sum
@@ -47,7 +46,7 @@ class Term(NamedTuple):
     """A profile of a scalar times a factor."""
 
     factor: float
-    profile: Callable[..., Any]
+    profile: AnyFunction
     parameters: tuple[float, ...]
 
 

@@ -1,13 +1,12 @@
 """Conversion of the argument ``kernel`` of an estimator: a kernel, one of scikit-learn's names, or a callable."""
 
 import functools
-from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer._common import shown
+from mercer._common import AnyFunction, T, shown
 from mercer._elsewhere import KERNELS, use_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinatewise import AdditiveChi2, Chi2, Laplacian
@@ -18,8 +17,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.kernels.rescaled import Normalized
 
 # Kernels as estimators take them; a callable takes two blocks of points.
-KernelLike: TypeAlias = Kernel | str | Callable[..., Any]
-T = TypeVar("T")
+KernelLike: TypeAlias = Kernel | str | AnyFunction
 
 # Parameters of kernels that are given by name.
 PARAMETERS = ("gamma", "degree", "coef0")

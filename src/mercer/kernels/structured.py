@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, PointsLike, array_record, shown
+from mercer._common import AnyFunction, Array, PointsLike, array_record, shown
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.memory import blocks, cut
@@ -404,7 +404,7 @@ def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start,
                 out[i, z_columns[b]] += value * z_values[b]
 
 
-def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
+def fill_pairs(tile: Tile, work: float, fill: AnyFunction) -> Array:
     """Return the values (n, m) of a tile, of which ``fill(i, j, block)`` writes a block, on several threads.
 
     The points of a block are i, i + 1, ... of X and j, j + 1, ... of Z; ``work`` is the number of elementary steps of a
@@ -421,7 +421,7 @@ def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     return mirrored(out) if whole else out
 
 
-def fill_diagonal(n: int, fill: Callable[..., Any]) -> Array:
+def fill_diagonal(n: int, fill: AnyFunction) -> Array:
     """Return the values (n,) of points with themselves, written by ``fill`` as in ``fill_pairs``."""
     out = np.empty(n)
     run_tasks(lambda i: fill(i, i, out[i : i + 1, None]), n)

@@ -1,7 +1,5 @@
 """Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

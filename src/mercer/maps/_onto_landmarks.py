@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from mercer import landmarks
 from mercer._common import (
     EPS,
+    AnyFunction,
     Array,
     Memory,
     Seed,
@@ -281,7 +281,7 @@ class Moments:
         )
 
 
-def route(run: Callable[..., Any], size: Size, m: int, rule: str) -> Route:
+def route(run: AnyFunction, size: Size, m: int, rule: str) -> Route:
     """Return the route to principal coordinates over m landmarks that a rule selects."""
     return landmarks.route(run, size, m, rule, eigh.ALL + 5, landmarks.sums(size.n, m))
 

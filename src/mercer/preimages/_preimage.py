@@ -1,7 +1,6 @@
 """preimage: check the arguments, run a pre-image method, and recompute the distances of its points."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from types import NoneType
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import (
+    AnyFunction,
     Array,
     ArrayLike,
     as_float64,
@@ -58,7 +58,7 @@ def preimage(
     method: Any = "auto",
     start: ArrayLike | None = None,
     *,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> PreImage:
     """Return points z_j whose features are near the vectors of a block: small |psi_j - phi(z_j)|^2.
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from mercer._common import (
     ROUNDING,
+    AnyFunction,
     Array,
     ArrayLike,
     as_float64,
@@ -114,11 +115,11 @@ class Descent:
         ``restart(columns, attempt)`` returns new starting points, and whether there are any.
     """
 
-    evaluate: Callable[..., Any]
+    evaluate: AnyFunction
     rule: Any
     start: Array
     tolerance: Array
-    restart: Callable[..., Any]
+    restart: AnyFunction
 
     def __post_init__(self) -> None:
         m = len(self.start)

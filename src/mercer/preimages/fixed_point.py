@@ -1,11 +1,10 @@
 """Pre-images under radial kernels by a fixed-point iteration on weighted means (Mika et al. 1999)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, ROUNDING, TINY, Array, record, shown
+from mercer._common import EPS, ROUNDING, TINY, AnyFunction, Array, record, shown
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.register import storable
@@ -83,7 +82,7 @@ class FixedPoint(Iterative):
             psi = normalised(psi)
         return self.follow(_WeightedMean(psi, self.pull, start, scale), psi, start, scale)
 
-    def follow(self, mean: Callable[..., Any], psi: Expansion, start: Array, scale: float) -> Found:
+    def follow(self, mean: AnyFunction, psi: Expansion, start: Array, scale: float) -> Found:
         """Return fixed points of a weighted mean.
 
         Parameters

@@ -1,11 +1,8 @@
 """Pre-images under any differentiable kernel by quasi-Newton descent of many points at once."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from mercer._common import EPS, TINY, Array, check_integer, record
+from mercer._common import EPS, TINY, AnyFunction, Array, check_integer, record
 from mercer._compute.register import storable
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.base import Kernel, require_gradient
@@ -70,7 +67,7 @@ class Gradient(Iterative):
         """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""
         return self.minimise(Distance(psi, self.pull, start), psi, start)
 
-    def minimise(self, objective: Callable[..., Any], psi: Expansion, start: Array) -> Found:
+    def minimise(self, objective: AnyFunction, psi: Expansion, start: Array) -> Found:
         """Return points where an objective is stationary.
 
         Parameters

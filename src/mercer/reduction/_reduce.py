@@ -1,11 +1,17 @@
 """reduce: check the arguments, run a reduced-set method, and recompute the errors of its sets."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mercer._common import PointsLike, check_function, check_integer, check_number, shown
+from mercer._common import (
+    AnyFunction,
+    PointsLike,
+    check_function,
+    check_integer,
+    check_number,
+    shown,
+)
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
@@ -42,7 +48,7 @@ def reduce(
     method: Any = None,
     *,
     candidates: PointsLike | None = None,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> Reduction:
     r"""Return a reduced set: an approximation of the vectors of a block with fewer points, shared by all columns.
 

@@ -1,12 +1,12 @@
 """L1 and MaxNorm: reduced set selection by the regularisation path of a sparse problem, in sets of every size."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, as_float64, check_fraction, check_positive, record
+from mercer._common import AnyFunction, Array, as_float64, check_fraction, check_positive, record
 from mercer._compute.memory import parse_memory
 from mercer.reduction.base import Selection, Stage, Target
 from mercer.reduction.row_sparse import RowSparse, point_weights
@@ -44,9 +44,7 @@ class Joint:
         return terms
 
 
-def path(
-    target: Target, largest: float, solve: Callable[..., Any], n_vectors: int
-) -> Iterator[Any]:
+def path(target: Target, largest: float, solve: AnyFunction, n_vectors: int) -> Iterator[Any]:
     """Yield the supports of a sparse problem for decreasing penalties, and sets of every size between them.
 
     ``largest`` is the smallest penalty that keeps no point; ``solve(penalty)`` returns the penalty term of each point

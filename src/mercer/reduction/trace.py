@@ -1,12 +1,12 @@
 """The sets of points of a run of `reduce` with their errors, the expansion over each, and the span of its features."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, as_float64
+from mercer._common import AnyFunction, Array, as_float64
 from mercer._compute.costs import PIVOTS
 from mercer._compute.memory import cut
 from mercer._compute.points import count_points, join_points, take_points
@@ -79,7 +79,7 @@ class Trace:
         stages: Iterator[Any],
         n_vectors: int,
         tol: float,
-        callback: Callable[..., Any] | None = None,
+        callback: AnyFunction | None = None,
     ) -> str:
         """Record sets until one has ``n_vectors`` points or the error ``tol``, or there are no more; return why."""
         for stage in stages:

@@ -1,7 +1,5 @@
 """Prediction intervals of ridge regression without refits: full conformal prediction and jackknife+."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

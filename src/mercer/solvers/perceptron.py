@@ -1,7 +1,5 @@
 """The perceptron in dual variables: its record of mistakes, and the coefficients, votes and margins that follow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -17,7 +17,7 @@ import scipy.linalg
 from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 
-from mercer._common import TINY, Array, as_float64, record
+from mercer._common import TINY, AnyFunction, Array, as_float64, record
 from mercer._compute.costs import ROWS
 from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
@@ -153,7 +153,7 @@ class Objective:
         cuts = _cuts(concerned)
         parts = [as_float64(rows.X[places]) for places in cuts]
         self._tiles = list(map(tile, cuts, parts, blocks(kernel, parts)))
-        self._each: Callable[..., Any] = map if len(cuts) == 1 else _on_threads
+        self._each: AnyFunction = map if len(cuts) == 1 else _on_threads
         self._sums = sum(tile.weights @ tile.outputs for tile in self._tiles)
 
     def fit_outputs(self, Z: Array, passes: int, callback: Any = None) -> Fit:

@@ -5,7 +5,6 @@ are minimised, with the coefficients eliminated by least squares; for classifier
 """
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer import landmarks
-from mercer._common import Array, Seed, as_float64, record
+from mercer._common import AnyFunction, Array, Seed, as_float64, record
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
 from mercer.solvers.few_vectors.objective import MANY, Fit, Objective, Rows
@@ -85,7 +84,7 @@ def refit(
     labelled: bool = True,
     effort: Effort = Effort(),  # noqa: B008 - it does not change
     random_state: Seed = None,
-    callback: Callable[..., Any] | None = None,
+    callback: AnyFunction | None = None,
 ) -> Fit:
     r"""Return few points and coefficients whose outputs on data approximate given ones.
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from mercer import landmarks
-from mercer._common import Array, Seed, as_float64, record
+from mercer._common import AnyFunction, Array, Seed, as_float64, record
 from mercer._compute.points import dense
 from mercer.kernels import Gaussian
 from mercer.kernels.base import Kernel
@@ -48,7 +48,7 @@ class Model:
     """
 
     answers: Callable[[Array], tuple[Array, Array | None]]
-    afresh: Callable[[Array], Callable[..., Any] | None] = lambda _: None
+    afresh: Callable[[Array], AnyFunction | None] = lambda _: None
 
 
 @record

@@ -1,7 +1,5 @@
 """Duals between finite bounds: small ones in few compiled calls, on threads; sweeps over large ones."""
 
-from __future__ import annotations
-
 import itertools
 import logging
 import math

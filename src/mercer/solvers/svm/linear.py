@@ -13,8 +13,6 @@ Yan, Li, *An efficient augmented Lagrangian method for support vector machine*, 
 (2020); here with free biases, an epsilon and a ridge.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from dataclasses import replace

@@ -6,8 +6,6 @@ packed: a point of class i is in c - 1 pairs, and column k of its coefficients b
 of all points and all pairs, c / 2 times as large, is made for those who ask for it only.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from typing import Any

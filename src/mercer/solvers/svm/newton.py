@@ -4,8 +4,6 @@ A step solves for the free variables by a Cholesky factor of their kernel matrix
 variable meets a bound and gains one where a variable is freed, in O(k^2) each.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ A group of variables, a class or a sign, keeps a sum of its own and has a bias o
 multiplier of the second sum, the margin of a classifier.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

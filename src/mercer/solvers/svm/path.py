@@ -1,14 +1,12 @@
 """Solutions of a dual for many C: kernel values are shared, and each solution starts from its neighbour."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import AnyFunction, Array
 from mercer.solvers.svm.bounded import finished, first_steps
 from mercer.solvers.svm.certificates import Point
 from mercer.solvers.svm.dual import Dual, Solution
@@ -48,7 +46,7 @@ def with_known_rows(
     duals: Sequence[Dual],
     options: Options,
     dtype: Any,
-    function: Callable[..., Any],
+    function: AnyFunction,
 ) -> None:
     """Call ``function(m, dual, known)`` for every dual; those over the same points share their kernel rows.
 

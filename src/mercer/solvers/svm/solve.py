@@ -1,7 +1,5 @@
 """The entrance to the solvers of support vector machines: which one duals need."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A sweep: some variables are solved for while all others stay, with the kernel rows that steps need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
