@@ -148,9 +148,11 @@ def routes(size: Size, n: int | None) -> list[Route]:
     n_products = lanczos.products(k)
     flops = n_products * (2.0 * m * m * width + 4.0 * m * lanczos.basis_size(k) * width)
     assumed = f"{n_products:.0f} products"
+    # products are in the type of the points
+    share = size.itemsize / 8
     matrix = size.itemsize * count_values(m)
-    kept = Work(m**2, _NARROW * flops, assumed=assumed)
-    again = Work((n_products + 1.0) * m * m / 2, flops, assumed=assumed)
+    kept = Work(m**2, _NARROW * flops, assumed=assumed) * share
+    again = Work((n_products + 1.0) * m * m / 2, flops, assumed=assumed) * share
     beyond = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {{memory}}"
     needed = basis + working_bytes(m, width)
     return [

@@ -33,6 +33,8 @@ RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
 _EARLIER = "pivoted"
 # Operations for n m^2 of the sums over n points, of a scatter or a linear system over m landmarks: 1 to 3.
 _SUMS = 3.0
+# Matrices of 8 to 32 MB that the C library keeps beside those in use.
+_KEPT = 3.35
 # Remedies that take less memory.
 FEWER = "fewer landmarks, rule='uniform', or a larger memory="
 
@@ -304,14 +306,16 @@ def route(
 ) -> Route:
     """Return the route of a model over m landmarks that a rule selects, beside which there is some work.
 
-    So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points.
+    So many ``matrices`` of order m are in memory, and ``tiles`` arrays of the coordinates of some points or landmarks.
     """
     held, selection = needs(rule, size.n, m)
+    if BLOCK // 2 <= m * m < 2 * BLOCK:
+        matrices += _KEPT
     own = int(8 * matrices * m * m)
-    n_bytes = max(own + 8 * m * tiles * min(size.n, ROWS), held)
+    n_bytes = max(own + 8 * m * tiles * min(max(size.n, m), ROWS), held)
     reason = f"{m} landmarks span the solution"
     limited = max(own, beyond_tiles(n_bytes))
-    return Route("landmarks", reason, n_bytes, selection + work, run, limited, (ROWS, m), FEWER)
+    return Route("landmarks", reason, n_bytes, selection + work, run, limited, instead=FEWER)
 
 
 def sums(n: int, m: int) -> Work:

@@ -13,7 +13,7 @@ from mercer._compute import html
 from mercer._compute.array import row_step
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import human_bytes, parse_memory
-from mercer._compute.routes import Size, first_that_fits
+from mercer._compute.routes import Size, Work, first_that_fits
 from mercer.estimators._validation import count_rows
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -23,6 +23,8 @@ from mercer.linalg import eigh
 
 # A smaller eigenproblem takes more time for each n^3.
 _ORDER = 640
+# Kernel values, of each of a given matrix, in whose time it is copied, checked and read by a solver.
+_PASSES = 10
 _PLANNED = (
     "KernelPCA, KernelRidge, KernelFisher, KernelMap, Nystroem, SVC, NuSVC, SVR, NuSVR, QuantileSVR, "
     "OneClassSVM, SVDD, SVCCV, SVRCV, TableRegressor, TableClassifier"
@@ -134,6 +136,9 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         )
     rate = rates(kernel, size.d)
     work = route.work
+    given = kernel.tags.points == "indices"
+    if given:
+        work += Work(_PASSES * float(size.n) ** 2)
     seconds = work.values * rate.value + work.flops * rate.flop + work.cubes * rate.cube
     refused = route.refusal(size.budget, f"{type(estimator).__name__} of {size.n} points")
     assumed = f"; seconds assume {work.assumed}" if work.assumed else ""
@@ -146,11 +151,17 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     # inner products of sparse rows are sparse first
     tiles = 5.0 if sparse else rate.tiles
     beside = int(tiles * itemsize * min(rows, row_step(columns)) * columns)
-    if kernel.tags.points == "indices":
+    n_bytes = route.bytes + beside
+    if route.name == "dense":
+        # tiles fill the matrix before a solver takes others
+        n_bytes = max(route.bytes, 8 * size.n**2 + beside)
+        # a matrix that is given has a copy in its own type, and in float64
+        n_bytes += given * 8 * size.n**2
+    elif given:
         # a fit copies a given matrix, and stores it no second time
         stored = route.limited if route.name == "stored" else 0
-        beside += max(0, itemsize * size.n**2 - stored)
-    return Plan(float(seconds), route.bytes + beside, route.name, reason)
+        n_bytes += max(0, itemsize * size.n**2 - stored)
+    return Plan(float(seconds), n_bytes, route.name, reason)
 
 
 def _sizes_of(X):
@@ -224,14 +235,17 @@ def measured(kernel: Kernel, d: int) -> Rates:
     S = A + A.T
     flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
     cube = _shortest(lambda: eigh.dense(S, _ORDER)) / _ORDER**3
-    X = np.abs(rng.standard_normal((ROWS, d)))
-    V = rng.standard_normal((ROWS, 16))
-    if kernel.tags.points == "indices":
+    given = kernel.tags.points == "indices"
+    # a given matrix exceeds the cache
+    n = 2 * ROWS if given else ROWS
+    X = np.abs(rng.standard_normal((n, d)))
+    V = rng.standard_normal((n, 16))
+    if given:
         kernel = kernel.resolve(X @ X.T)
-        X = np.arange(ROWS)
+        X = np.arange(n)
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
-    value = _shortest(lambda: gram @ V) / ROWS**2
+    value = _shortest(lambda: gram @ V) / n**2
     return Rates(value, flop, cube, 0.0 if kernel.scalar else _tiles(gram, V))
 
 

@@ -98,6 +98,8 @@ class SupportVectorEstimator(KernelEstimator):
 
     # whether the solver computes all kernel values of rows of many columns before it needs them
     _wide: ClassVar[bool] = True
+    # variables of the dual for each point
+    _variables: ClassVar[int] = 1
 
     if TYPE_CHECKING:
         # fits store these by functions
@@ -120,19 +122,24 @@ class SupportVectorEstimator(KernelEstimator):
     def _routes(self, size):
         """Return the routes of the solver over all points."""
         n = size.n
+        kernel = as_kernel(self.kernel)
         # steps take as long as half of the values
-        work = Work(n * n, assumed=_ASSUMED)
+        work = Work(self._variables * n * n, assumed=_ASSUMED)
         block = (n, COLUMNS)
         lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
-        if not is_flat_combination(as_kernel(self.kernel)):
-            # all values are computed first, in three times the time, and the solver has memory for rows and copies
-            known = 8 * (n**2 + buffer_values(n))
+        if not is_flat_combination(kernel):
+            # all values are computed first, in three times the time, and the solver has memory for rows and copies: of
+            # two variables for a point one is 0; rows on demand, without a compiled loop, take twice the time
+            buffer = 8 * buffer_values((1 + self._variables) * n // 2)
+            known = 8 * n**2 + buffer
             whole = size.itemsize * n**2
             work *= 3
+            # a given matrix is beside the memory
+            limited = buffer if kernel.tags.points == "indices" else known
             routes = [
-                Route("stored", _FITS, known, work, self._over_all, known),
+                Route("stored", _FITS, known, work, self._over_all, limited),
                 Route("stored", _FITS, whole, work, self._over_all, whole, block),
-                lazy,
+                replace(lazy, work=work * (2 / 3)),
             ]
             return routes if n <= 2 * SMALL_DUAL else routes[1:]
         whole = 4 * n**2

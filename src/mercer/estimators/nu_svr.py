@@ -74,6 +74,7 @@ class NuSVR(Regression):
 
     # rows are computed on demand
     _wide = False
+    _variables = 2
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -144,8 +144,8 @@ class Nystroem(KernelTransformer):
         wanted, rule = self._spanning()
         m = min(int(wanted), size.n) if np.isscalar(wanted) else count_points(wanted)
         work = Work(float(m) ** 2, cubes=float(m) ** 3)
-        found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.6, work)
-        return [replace(found, reason=f"{m} landmarks span the features", block=(m, m))]
+        found = landmarks_route(self._over_landmarks, size, m, rule, eigh.ALL - 0.25, work)
+        return [replace(found, reason=f"{m} landmarks span the features")]
 
     def _over_landmarks(self, data):
         """Return the features of the landmarks, and orthonormal vectors in their span."""

@@ -24,10 +24,9 @@ from mercer.solvers._certify import Certificate
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm import certificate
 
-# Arrays of the size of coordinates over landmarks, and costs in kernel values of all passes of a linear problem over
-# one of them.
-_COORDINATES = 3.1
-_PASSES = 40
+# Arrays of the size of coordinates over landmarks, and operations of all passes of a linear problem for a coordinate.
+_COORDINATES = 3.4
+_PASSES = 1e4
 
 
 @storable_estimator
@@ -214,7 +213,7 @@ class SVC(OverLandmarks, SupportVectorClassifier):
         if chosen is None:
             return super()._routes(size)
         m, rule = chosen
-        work = landmarks.sums(size.n, m) + Work(float(_PASSES) * size.n * m, cubes=-(float(m) ** 3))
+        work = landmarks.sums(size.n, m) + Work(flops=_PASSES * size.n * m, cubes=-(float(m) ** 3))
         found = landmarks.route(self._over_landmarks, size, m, rule, eigh.ALL + 1, work)
         n_bytes = max(found.bytes, int(8 * m * (_COORDINATES * size.n + m)))
         return [replace(found, bytes=n_bytes, limited=n_bytes)]

@@ -88,6 +88,9 @@ class Precomputed(Kernel):
                 "the matrix give the row numbers, such as np.arange(n)."
             )
         X = tile.X.container
+        columns = consecutive(tile.Z.container)
+        if len(X.shape) == 1 and isinstance(columns, slice):
+            return self.matrix[X, columns]
         # whole rows first: they are contiguous
         rows = X if len(X.shape) == 2 else self.matrix[consecutive(X)]
         return tile.xp.take(rows, tile.Z.container, axis=1)

@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 # Matrices of the order that the dense solver takes, and of as many columns as eigenpairs.
 _MATRICES = 1.85
-_VECTORS = 3.9
+_VECTORS = 3.55
 # Share of the time of all eigenvectors that none would take.
 _REDUCED = 0.3
 # Matrices of the order for all eigenvectors, the given one included.

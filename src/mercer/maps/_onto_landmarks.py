@@ -283,7 +283,7 @@ class Moments:
 
 def route(run: AnyFunction, size: Size, m: int, rule: str) -> Route:
     """Return the route to principal coordinates over m landmarks that a rule selects."""
-    return landmarks.route(run, size, m, rule, eigh.ALL + 5, landmarks.sums(size.n, m))
+    return landmarks.route(run, size, m, rule, eigh.ALL + 2, landmarks.sums(size.n, m), 2)
 
 
 def _from_values(Q, largest, n):

@@ -65,7 +65,7 @@ def routes(size: Size, chosen: tuple[int, str] | None) -> list[Route]:
         return [replace(each, run=discriminants) for each in least_squares.routes(size, False)]
     m, rule = chosen
     work = landmarks.sums(size.n, m)
-    return [landmarks.route(restricted, size, m, rule, eigh.ALL - 0.8, work, tiles=2)]
+    return [landmarks.route(restricted, size, m, rule, eigh.ALL - 0.5, work, tiles=2)]
 
 
 def discriminants(
