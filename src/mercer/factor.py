@@ -259,8 +259,8 @@ def positive_eigenpairs(
     kernel: Kernel,
     *,
     norm: float = 0.0,
-    memory: Memory = "1GB",
-    random_state: Seed = None,
+    memory: Memory,
+    random_state: Seed,
 ) -> Eigenpairs:
     """Return the leading eigenpairs with eigenvalues above m eps max(lambda_max, 8 norm), as many as are wanted.
 

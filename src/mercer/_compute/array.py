@@ -33,7 +33,7 @@ def _tile_of(X, Z, rows, tile):
     )
 
 
-def over_tiles(function, X, Z, tile=Tile):
+def over_tiles(function, X, Z, tile):
     """Return ``function(rows, tile)`` of all rows of X, some at a time with all of Z; X is Z for a Gram matrix.
 
     The array of NumPy is new. A tile that the memory of a device does not hold is halved.

@@ -293,7 +293,7 @@ class KernelEstimator(Model):
         """Return the first route of the fit that the memory holds, or raise a MemoryError."""
         return required(self._routes(size), size, type(self).__name__)
 
-    def _sampled_features(self, X, blocks, weights=None):
+    def _sampled_features(self, X, blocks, weights):
         """Return the features of a sample of rows that are not in memory, from which landmarks are taken.
 
         Rows of weight 0 are left out of the sample, unless fewer than two others are in it.
@@ -513,7 +513,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._new_points(X)
         return with_intercept(values_at(self.expansion_, X), self.intercept_)
 
-    def _store_axes(self, expansion, intercept, trace_error=None):
+    def _store_axes(self, expansion, intercept, trace_error):
         """Store the vectors, a component each, their intercepts, and the trace error of landmarks."""
         self.expansion_: Expansion = expansion
         self.intercept_: Array = intercept

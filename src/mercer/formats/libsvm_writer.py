@@ -6,7 +6,7 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import shown
+from mercer._common import as_float64, shown
 from mercer.formats._as_expansion import read
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier, PrecomputedColumns
@@ -85,7 +85,7 @@ def write_libsvm(model: object, path: str | os.PathLike[str]) -> None:
         kernel = kernel.kernel
     lines = [f"svm_type {svm_type}", *_kernel_lines(kernel)]
     coef = factor * np.asarray(psi.dense_coef(), np.float64)
-    intercept = np.asarray(fitted.intercept, np.float64)
+    intercept = as_float64(fitted.intercept)
     labels = None if fitted.classes is None else _integer_labels(fitted.classes)
     if labels is None:
         blocks = [(np.flatnonzero(coef.any(axis=1)), coef)]

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer import manifold
-from mercer._common import ArrayLike
+from mercer._common import ArrayLike, as_float64
 from mercer.kernels.base import Kernel
 from mercer.plot import _axes
 
@@ -109,8 +109,8 @@ class MetricDisplay:
         self.ax_: Any = _axes.one(ax, (4.0, 4.0))
         from matplotlib.collections import PolyCollection
 
-        centres = np.asarray(self.centres, np.float64)
-        axes = _half_axes(np.asarray(self.metric, np.float64))
+        centres = as_float64(self.centres)
+        axes = _half_axes(as_float64(self.metric))
         there = np.isfinite(axes).all(axis=(1, 2))
         spacing = _spacing(centres)
         self.radius_: Any = (

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array, ArrayLike, as_float64
 from mercer._compute.points import dense
 from mercer.expansion import Expansion, rows_of
 from mercer.plot import _axes
@@ -125,7 +125,7 @@ class DecisionBoundaryDisplay:
             if multiclass
             else estimator.decision_function(grid)
         )
-        values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
+        values = as_float64(values).reshape(n_grid, n_grid)
         return cls(
             first,
             second,

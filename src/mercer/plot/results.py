@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike, shown
+from mercer._common import ArrayLike, PointsLike, as_float64, shown
 from mercer.capacity import report
 from mercer.plot import _axes
 
@@ -459,12 +459,12 @@ def _positive(name, values):
             f"the search has {name} = {shown(other[0])}, but the axes are logarithmic; search over numbers above 0, or "
             "name two other parameters by names=."
         )
-    return np.asarray(values, np.float64)
+    return as_float64(values)
 
 
 def _edges(values):
     """Return the edges of cells whose geometric centres are the values."""
-    logs = np.log(np.asarray(values, np.float64))
+    logs = np.log(as_float64(values))
     # one cell more on each side, as wide as the last; a single cell has a width of e
     logs = (
         np.pad(logs, 1, "reflect", reflect_type="odd") if len(logs) > 1 else logs + np.arange(-1, 2)

@@ -166,7 +166,7 @@ def for_each_alpha(solve: Callable[[Any, float], Ridge], Y: Array, alpha: float 
     return Ridge(Expansion(first.kernel, first.points, coef), residual, None, found[0].trace_error)
 
 
-def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None = None) -> bool:
+def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None) -> bool:
     """Return whether alpha counts as 0, so that the solution of ``ridge`` uses positive eigenvalues only."""
     return is_rounding(alpha, _weighted(InnerProducts(phi), weights)[0])
 
@@ -425,7 +425,7 @@ def loo_path(
     weights: Array | None,
     rows: Array,
     memory: Memory,
-    free: Array | None = None,
+    free: Array | None,
 ) -> Array:
     """Return the leave-one-out residuals (q, m, p) of some points for each alpha, from one eigendecomposition.
 

@@ -159,7 +159,7 @@ def _append(s, t, shift, jitter):
 
 
 @compiled
-def copy_of(values, arena=None):
+def copy_of(values, arena):
     """Return a copy of a vector of float64 numbers."""
     small()
     copy = empty(values.size, np.float64, arena)

@@ -74,7 +74,7 @@ class Tiles(NamedTuple):
 
 
 @compiled_vectors
-def picked(values, places, arena=None):
+def picked(values, places, arena):
     """Return the values at some places, 0 for padding."""
     small()
     out = empty(places.size, values.dtype, arena)
