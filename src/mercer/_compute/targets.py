@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import as_float64, refuse_large, shown
+from mercer._common import refuse_large, shown
 from mercer._compute.points import has_finite_sum
 from mercer._compute.readable import is_missing
 
@@ -84,7 +84,7 @@ def as_real_targets(y, model):
         return y
     refuse_targets(y)
     try:
-        values = as_float64(y)
+        values = np.asarray(y, np.float64)
     except OverflowError:
         raise ValueError(
             "y must hold numbers of at most 1.8e308, the largest float64; divide y by a constant."
