@@ -40,6 +40,15 @@ def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
     np.testing.assert_allclose(found["std_test_score"][0], 0.1)
 
 
+def test_means_of_scores_that_differ_by_rounding_are_equal_and_the_smallest_C_is_best():
+    scores = {(1.0, 0.7): (0.2, 0.7), (2.0, 0.7): (0.1, 0.8), (3.0, 0.7): (0.3, 0.5)}
+    assert 0.2 + 0.7 < 0.1 + 0.8
+    search = mc.SVCCV(mc.Gaussian(0.7), Cs=[3.0, 2.0, 1.0], cv=FOLDS, scoring=scoring(scores))
+    found = search.fit(X, Y)
+    assert found.cv_results_["rank_test_score"].tolist() == [3, 1, 1]
+    assert found.C_ == 1.0
+
+
 @pytest.mark.parametrize("estimator", [mc.SVCCV, mc.SVRCV])
 @pytest.mark.parametrize(
     ("params", "error", "words"),

@@ -509,8 +509,13 @@ def _results(Cs, gammas, scores, n_iter):
 
 
 def _ranks(mean):
-    """Return the rank of each score, 1 for the highest; a score that is NaN ranks last."""
-    return rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min").astype(int)
+    """Return the rank of each score, 1 for the highest; a score that is NaN ranks last.
+
+    Means that differ by the rounding of their sums are equal.
+    """
+    share, power = np.frexp(-mean)
+    rounded = np.ldexp(np.round(share, 12), power)
+    return rankdata(np.where(np.isnan(mean), np.inf, rounded), method="min").astype(int)
 
 
 def _best(found):
