@@ -491,7 +491,11 @@ KernelPCA.alphas_ KernelPCA.alphas: eigenvectors_
 KernelPCA.components_: expansion_, the components as vectors of the feature space
 KernelPCA.explained_variance_: eigenvalues_ / (n - 1), or explained_variance_ratio_
 KernelPCA.lambdas_ KernelPCA.lambdas: eigenvalues_
+KernelPCA.X_fit_ KernelRidge.X_fit_: expansion_.points
+KernelPCA.X_transformed_fit_ KernelPCA.dual_coef_: inverse_transform, which searches pre-images
 KernelRidge.coef_: dual_coef_, or expansion_
+Nystroem.component_indices_ Nystroem.components_: landmarks_, the points themselves
+Nystroem.normalization_: expansion_, the features as vectors of the feature space
 OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
 RegressorMixin.decision_function: predict(X)
 RegressorMixin.predict_proba: predict_interval(X) of mercer.KernelRidge or mercer.QuantileSVR, or \
@@ -531,7 +535,9 @@ sklearn.calibration.CalibratedClassifierCV(model)
 predict_log_proba: numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')
 resid residuals: loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)
 summary: score(X, y), or mercer.certify(model, X, y)
+fit_status_: certificate_, which says how accurate the fit is
 rho: intercept_, which has the other sign
+shape_fit_: n_features_in_
 sv: support_vectors_
 w coefs_: coef_, for kernel='linear', or expansion_
 """)
