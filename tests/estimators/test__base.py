@@ -541,6 +541,28 @@ def test_rows_whose_squares_underflow_are_refused_and_other_scales_are_taken(est
     estimator.fit(single * np.float32(1e-10), LABELS)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.SVR(),
+        mc.KernelRidge(),
+        mc.KernelRidge(landmarks=3),
+        mc.KernelFisher(),
+        mc.KernelPerceptron(),
+        mc.KernelMap(),
+        mc.KernelPCA(),
+        mc.Nystroem(n_components=3),
+    ],
+    ids=repr,
+)
+def test_a_bandwidth_that_leaves_no_pair_related_is_named_by_every_estimator(estimator):
+    with pytest.warns(UserWarning, match="100% of the pairs .* are unrelated.* use a wider kernel"):
+        estimator.set_params(kernel=mc.Gaussian(1e9)).fit(ROWS, LABELS)
+    # a wide kernel causes none, and neither does the search for a width that ends at one
+    estimator.set_params(kernel=mc.Gaussian("median")).fit(ROWS, LABELS)
+    mc.KernelRidge(kernel=mc.Gaussian(1e9), tune="marginal_likelihood").fit(ROWS, ROWS[:, 0])
+
+
 @pytest.mark.parametrize("name", ["SVC", "KernelPCA", "KernelRidge"])
 def test_the_names_of_an_estimator_are_listed_without_computing_properties(name):
     model = getattr(mc, name)()

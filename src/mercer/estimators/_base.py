@@ -283,11 +283,13 @@ class KernelEstimator(Model):
                 sample_weight, count_rows(X) if blocks is None else blocks.shape[0]
             )
         data = self._data(X, blocks, weights)
-        if weights is None or blocks is not None:
-            return replace(data, weights=weights)
-        kept = np.flatnonzero(weights)
-        phi = data.phi[:, kept]
-        return Data(phi, InMemory(phi.points), replace(data.size, n=len(phi)), weights[kept])
+        if weights is not None and blocks is None:
+            kept = np.flatnonzero(weights)
+            phi = data.phi[:, kept]
+            data = Data(phi, InMemory(phi.points), replace(data.size, n=len(phi)))
+            weights = weights[kept]
+        warn_degenerate(data.phi.kernel, data.phi.prepared.container)
+        return replace(data, weights=weights)
 
     def _route(self, size):
         """Return the first route of the fit that the memory holds, or raise a MemoryError."""
@@ -566,7 +568,6 @@ class CoordinateTransformer(OverLandmarks, KernelTransformer):
         data = self._weighted_data(X, sample_weight, self._training_blocks(X))
         points = data.phi.prepared.container
         self.kernel_: Kernel = data.phi.kernel
-        warn_degenerate(self.kernel_, points)
         return points, *self._route(data.size).run(data)
 
     def _landmark_moments(self, data):

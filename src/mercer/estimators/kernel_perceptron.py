@@ -24,6 +24,7 @@ from mercer.estimators._model import adds, fits, of_points, storable_estimator
 from mercer.estimators._validation import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
+from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
 from mercer.linalg.generator import generator
@@ -142,6 +143,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin):
         self._check_parameters()
         parse_memory(self.memory)
         kernel, points = self._training_points(X)
+        warn_degenerate(kernel, points)
         labels = as_labels(points, y, "KernelPerceptron")
         classes = np.unique(labels)
         signs = _signs(labels, classes)
