@@ -30,6 +30,7 @@ from mercer.solvers.svm.dual import Dual, Solution, groups
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
+    Buffers,
     allowed,
     fits_small,
     place_at_bounds,
@@ -37,7 +38,7 @@ from mercer.solvers.svm.engine import (
 )
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
-from mercer.solvers.svm.options import Goal, Limits, Options, buffer_values
+from mercer.solvers.svm.options import Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
@@ -72,23 +73,31 @@ MEANS = 500
 _DIRECTION = 256
 
 
-def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = None) -> Solution:
-    """Return the solutions of several duals between finite bounds, on threads where they take long.
+def solve_each(rows: Rows, duals: Dual, limits: Limits) -> Solution:
+    """Return the solutions of one or several duals between finite bounds, on threads where they take long.
 
-    Small ones are solved together: each task solves several in one compiled call.
+    Small ones are solved together: each task solves several in one compiled call. The bias of two groups is their mean;
+    the violation is allowed in float64, or steps ended before.
     """
     many = len(duals)
-    limits = Limits.of(options, rows, duals.largest, many, goal=goal)
-    if many == 1:
-        return solve_alone(rows, duals, limits)
-    sizes = duals.sizes.astype(float)
-    work = sizes @ sizes
-    threaded = work * (rows.width + KERNEL_VALUE) >= THREADED
-    steps = steps_before_newton(rows, duals[int(sizes.argmax())])
-    parts: list[Any] = list(range(many))
+    steps = steps_before_newton(rows, duals if many == 1 else duals[int(duals.sizes.argmax())])
     small = bool(steps) and fits_small(rows, duals, limits.values)
+    if many == 1 and not small:
+        return _solve_large(rows, duals, limits, steps)
+    if many == 1:
+        goal = limits.goal
+        if duals.largest <= REFINED:
+            goal = goal._replace(operations=np.inf)
+        if duals.ridge is not None:
+            # the gap of its loss is not that between the bounds
+            goal = goal._replace(coarse=np.inf)
+        found = solve_several(rows, duals, limits._replace(goal=goal), steps)
+        return found if duals.ridge is None else finished(rows, duals, limits, found)
+    sizes = duals.sizes.astype(float)
+    threaded = sizes @ sizes * (rows.width + KERNEL_VALUE) >= THREADED
     if small and not threaded:
         return solve_several(rows, duals, limits, steps)
+    parts: list[Any] = list(range(many))
     if small:
         # two tasks or more for each worker
         share = int(sizes.sum()) // (2 * min(count_threads(), limits.workers))
@@ -96,31 +105,18 @@ def solve_each(rows: Rows, duals: Dual, options: Options, goal: Goal | None = No
     # parts that are solved leave no copy
     found = Solution(np.empty_like(duals.coef), np.empty_like(duals.coef), stops=duals.stops)
 
-    def solve(k):
+    def solve_part(k):
         own = duals[parts[k]]
         found[parts[k]] = (
-            solve_several(rows, own, limits, steps) if small else solve_alone(rows, own, limits)
+            solve_several(rows, own, limits, steps) if small else solve_each(rows, own, limits)
         )
 
-    run_in_single_threads(solve, len(parts), limits.workers if threaded else 1)
+    run_in_single_threads(solve_part, len(parts), limits.workers if threaded else 1)
     return found
 
 
-def solve_alone(rows: Rows, dual: Dual, limits: Limits) -> Solution:
-    """Return the solution of one dual between finite bounds: in one compiled call if it is small.
-
-    Its bias is the mean of those of the groups; the violation is allowed in float64, or steps ended before.
-    """
-    steps = steps_before_newton(rows, dual)
-    if steps and fits_small(rows, dual, limits.values):
-        goal = limits.goal
-        if len(dual.coef) <= REFINED:
-            goal = goal._replace(operations=np.inf)
-        if dual.ridge is not None:
-            # the gap of its loss is not that between the bounds
-            goal = goal._replace(coarse=np.inf)
-        found = solve_several(rows, dual, limits._replace(goal=goal), steps)
-        return found if dual.ridge is None else finished(rows, dual, limits, found)
+def _solve_large(rows, dual, limits, steps):
+    """Return the solution of a dual that is not small: by sweeps, or Newton steps if these come after 0 ``steps``."""
     unit = 1.0
     if dual.split is not None and limits.goal.per_margin:
         unit = abs(float(dual.coef[: dual.split.item()].sum())) * distance_of_means(rows, dual)
@@ -154,7 +150,7 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
     """
     most = min(limits.max_iter, first_steps(duals.largest), steps)
     first = limits._replace(max_iter=int(most))
-    solutions, tol = solve_small_duals(rows, duals, first)
+    solutions, tol = solve_small_duals(rows, duals, first, Buffers.empty(duals.largest, rows.dtype))
     # of float32 rows only Newton steps leave a violation that rounding does not decide
     share = NEWTON_SHARE if rows.dtype == np.float32 else 1.0
     unsolved = (solutions.violation > share * tol) | (solutions.noise > NEAR * tol)
@@ -480,9 +476,7 @@ def _start_of_sums(rows, dual, limits):
         sums_only=rows.in_call,
     )
     guess = np.zeros(len(bounds))
-    guess[own] = solve_alone(
-        rows, small, limits._replace(max_iter=2 * len(own), callback=None)
-    ).coef
+    guess[own] = solve_each(rows, small, limits._replace(max_iter=2 * len(own), callback=None)).coef
     # coefficients of both signs at a point cancel exactly
     gradient = exact_gradient(rows, dual, guess)
     coef = np.empty(len(bounds))
@@ -527,7 +521,8 @@ def _solve_cells(rows, dual, limits):
             )
             known.diagonal[:] = rows.diagonal[part.points]
             part = replace(part, points=np.arange(len(places)))
-        found, _ = solve_small_duals(known, part, own)
+        memory = Buffers.empty(part.largest, known.dtype)
+        found, _ = solve_small_duals(known, part, own, memory)
         coef[places] = found.coef
         steps[k] = found.n_iter.item()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -122,13 +121,11 @@ def cross_validate_kernels(
         rows = rows_of(kernel, points, _accuracy(duals, Cs))
         kept = shared_bytes(len(kernels), count_points(points), rows.dtype.itemsize, options.budget)
         if shared is None and isinstance(rows, FusedRows) and kept:
-            shared = SharedRows(rows.kernel, rows.points, rows.dtype)
+            shared = rows.all_scalars()
             left = options._replace(budget=options.budget - kept)
         # the parameters of a kernel may need another type
         if shared is not None and shared.dtype == rows.dtype:
-            own = rows.kernel
-            rows = copy.copy(shared)
-            rows.set_kernel(own)
+            rows = SharedRows(rows.kernel, rows.points, shared)
         yield cross_validate(rows, duals, folds, Cs, left)
 
 

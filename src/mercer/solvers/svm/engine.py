@@ -654,7 +654,7 @@ def solve_small_duals(
     rows: Rows,
     duals: Dual,
     limits: Limits,
-    memory: Buffers | None = None,
+    memory: Buffers,
     chain: Chain | None = None,
 ) -> tuple[Solution, Array]:
     """Return the solutions of several small duals, with certificates where they keep one sum, and what was allowed.
@@ -682,19 +682,17 @@ def solve_small_duals(
     found = Found(duals.coef.copy(), duals.target.copy(), np.zeros(many, int), *numbers)
     found.violation[:] = np.inf
     found.unit[:] = 1
-    raw = rows.raw()
     exact = rows.raw(exact=True)
-    if rows.dtype == np.float64 and duals.largest <= FLOAT64_VARIABLES and not raw.values.size:
-        # of few variables all rows are exact, and not computed again for the last digits
-        raw = exact
+    # of few variables all rows are exact, and not computed again for the last digits
+    once = rows.dtype == np.float64 and duals.largest <= FLOAT64_VARIABLES and not rows.held
     arrays = (
-        raw,
+        exact if once else rows.raw(),
         exact,
         problems,
         Chain(*np.zeros((3, many))) if chain is None else chain,
         found,
         position,
-        Buffers.empty(duals.largest, rows.dtype) if memory is None else memory,
+        memory,
     )
     while position[DUAL] < many:
         check_cancelled()

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer._common import EPS, TINY, Array
 from mercer._compute.points import evenly_spaced
-from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_alone, solve_each
+from mercer.solvers.svm.bounded import MEANS, distance_of_means, solve_each
 from mercer.solvers.svm.certificates import (
     DRIFT,
     certified,
@@ -21,7 +21,7 @@ from mercer.solvers.svm.certificates import (
 )
 from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.linear import shifted
-from mercer.solvers.svm.options import Goal, Limits, Options
+from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.rows import Rows
 
 # Margins below this share of that of the classes' means are solved for more closely, and nu-classification without a
@@ -46,13 +46,13 @@ def _goal_of_sums(rows, tol, n, **goal):
 # --- classification --------------------------------------------------------------------------------------------------
 
 
-def solve_hard_margins(rows: Rows, duals: Dual, options: Options) -> Solution:
+def solve_hard_margins(rows: Rows, duals: Dual, limits: Limits) -> Solution:
     """Return the solutions of classifiers with infinite bounds, or raise `Infeasible` if one has no margin."""
     # weights of a mean: a bound of 2 is never met
     bounded = replace(
         duals, lower=np.maximum(duals.lower, -2.0), upper=np.minimum(duals.upper, 2.0)
     )
-    found = _widest_margins(rows, bounded, np.ones(len(duals)), _TOUCHING_HARD, options)
+    found = _widest_margins(rows, bounded, np.ones(len(duals)), _TOUCHING_HARD, limits)
     for k in np.flatnonzero(found.margin <= _TOUCHING_HARD * found.unit).tolist():
         own = found[k]
         error = own.margin * duals[k].target - own.gradient
@@ -62,7 +62,7 @@ def solve_hard_margins(rows: Rows, duals: Dual, options: Options) -> Solution:
     return _in_margins(duals, found)
 
 
-def solve_nu_svcs(rows: Rows, duals: Dual, options: Options) -> Solution:
+def solve_nu_svcs(rows: Rows, duals: Dual, limits: Limits) -> Solution:
     r"""Return the solutions of classifiers with ``total`` in units of their margins, which are stored with them.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
@@ -72,29 +72,28 @@ def solve_nu_svcs(rows: Rows, duals: Dual, options: Options) -> Solution:
     Crisp, Burges, *A geometric interpretation of nu-SVM classifiers* (2000).
     """
     half = 0.5 * duals.total
-    found = _widest_margins(rows, duals, half, _TOUCHING_NU, options)
+    found = _widest_margins(rows, duals, half, _TOUCHING_NU, limits)
     touching = found.margin <= _TOUCHING_NU * found.unit
     closed = half >= (1 - 1e-12) * np.minimum(duals.sums(duals.upper), -duals.sums(duals.lower))
     for k in np.flatnonzero(touching | closed).tolist():
         own = found[k]
         found[k] = (
-            _with_small_margin(rows, duals[k], own, options)
+            _with_small_margin(rows, duals[k], own, limits)
             if touching[k]
             else _place(duals[k], own)
         )
     return _in_margins(duals, found)
 
 
-def _with_small_margin(rows, dual, solution, options):
+def _with_small_margin(rows, dual, solution, limits):
     """Return the solution for a small margin that is prescribed."""
     margin = smallest_margin(rows, dual)
     own = replace(dual, target=margin * dual.target, coef=solution.coef, total=None)
-    limits = Limits.of(options, rows, len(dual.coef), goal=Goal(margin * options.tol))
-    found = solve_alone(rows, own, limits)
+    found = solve_each(rows, own, limits._replace(goal=Goal(margin * limits.tol)))
     return replace(found, n_iter=solution.n_iter + found.n_iter, margin=margin)
 
 
-def _widest_margins(rows, duals, half, touching, options):
+def _widest_margins(rows, duals, half, touching, limits):
     r"""Return the closest points of the reduced convex hulls of two classes, for each of several classifiers.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad l \le b \le u,\ \sum_+ b_i = s = -\sum_- b_i
@@ -124,12 +123,12 @@ def _widest_margins(rows, duals, half, touching, options):
     shares = np.repeat(half, 2) / sums
     own.coef[:] *= sign * np.repeat(shares, np.diff(own.groups).ravel())
     goal = _goal_of_sums(
-        rows, options.tol, own.largest, per_margin=1.0, least=_COARSE, touching=touching
+        rows, limits.tol, own.largest, per_margin=1.0, least=_COARSE, touching=touching
     )
     if touching == _TOUCHING_HARD:
         # no point is inside of a hard margin, whatever the tolerance
         goal = goal._replace(operations=np.inf)
-    found = solve_each(rows, own, options, goal)
+    found = solve_each(rows, own, limits._replace(goal=goal))
     # with one sum: gradients contain the margins, the violations of two groups add up
     found.gradient[:] += sign * found.margin[own.number]
     found.violation[:] = measured_each(own, found.coef, found.gradient, found.bias)[0]
@@ -190,15 +189,15 @@ def solve_nu_svr(rows: Rows, dual: Dual, limits: Limits) -> Solution:
     line = replace(dual, total=None, epsilon=0.0)
     if not np.ptp(line.target):
         # a constant has no error, and huge coefficients of both signs would not cancel
-        return solve_alone(rows, line, limits)
+        return solve_each(rows, line, limits)
     n = len(line.target)
     own = limits._replace(goal=_goal_of_sums(rows, limits.tol, 2 * n))
-    found = solve_alone(rows, _doubled(line, 0.5 * dual.total), own)
+    found = solve_each(rows, _doubled(line, 0.5 * dual.total), own)
     solution = _merged(rows, line, found)
     if solution.epsilon <= limits.tol:
         # with epsilon = 0 the sum may be smaller
         left = limits._replace(max_iter=limits.max_iter - solution.n_iter.item())
-        exact = solve_alone(rows, replace(line, coef=solution.coef), left)
+        exact = solve_each(rows, replace(line, coef=solution.coef), left)
         if float(np.abs(exact.coef).sum()) <= dual.total * (1 + 1e-12):
             solution = replace(exact, n_iter=exact.n_iter + solution.n_iter)
     return solution
@@ -262,7 +261,7 @@ def solve_hard_tube(rows: Any, dual: Dual, limits: Limits) -> Solution:
     n_iter = 0
     while True:
         bound = np.full(len(coef), C)
-        solution = solve_alone(rows, replace(dual, lower=-bound, upper=bound, coef=coef), limits)
+        solution = solve_each(rows, replace(dual, lower=-bound, upper=bound, coef=coef), limits)
         coef = solution.coef
         n_iter = n_iter + solution.n_iter
         if np.abs(coef).max() < C:

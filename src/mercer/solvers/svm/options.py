@@ -174,14 +174,7 @@ class Limits(NamedTuple):
     workers: int = 1
 
     @classmethod
-    def of(
-        cls,
-        options: Options,
-        rows: Rows,
-        n: int,
-        many: int = 1,
-        goal: Goal | None = None,
-    ) -> Limits:
+    def of(cls, options: Options, rows: Rows, n: int, many: int = 1) -> Limits:
         """Return the limits of each of so many problems of n variables.
 
         They do not depend on the number of threads, since with other limits a solver takes other steps.
@@ -194,11 +187,10 @@ class Limits(NamedTuple):
         values = max(min(share, needed), LEAST_VALUES)
         each = int((1 + _COPIES) * values * itemsize)
         workers = max(1, budget // each)
-        goal = Goal(options.tol) if goal is None else goal
         max_iter = options.max_iter
         if max_iter == -1:
             max_iter = max(_STEPS, _STEPS_PER_POINT * n)
-        return cls(goal, max_iter, values, options.callback, workers)
+        return cls(Goal(options.tol), max_iter, values, options.callback, workers)
 
     @property
     def tol(self) -> float:

@@ -298,15 +298,6 @@ def _plain_rows_of(kernel, points, accuracy):
     return PlainRows(kernel, widened(points))
 
 
-def centre_of(points: Array) -> Array:
-    """Return the mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
-    mean = np.add.reduce(points, axis=0, dtype=np.float64) / len(points)
-    some = points[evenly_spaced(len(points), _CENTRED)]
-    some.sort(axis=0)
-    quarter = len(some) // 4
-    return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
-
-
 def _with_neighbours(points):
     """Return the numbers of some rows and of their nearest ones, at whose values distances are rounded most."""
     n = count_points(points)
@@ -351,18 +342,14 @@ class ScalarRows(Rows):
         self.points = points
         self.dtype = np.dtype(dtype)
         self.error = error
-        self.set_kernel(kernel)
-
-    def set_kernel(self, kernel: Kernel) -> None:
-        """Take a kernel, or another one of its class over the same points."""
         self.kernel = kernel
-        vars(self).pop("_share", None)
         self._form = combination_of(kernel)
         self._kinked = has_kink(self._form, self.dtype)
         self._radial = self._form.scalar == "radial"
         # |x - z|^2 = |x|^2 + |z|^2 - 2 <x, z>
         self._scale = self.dtype.type(-2 if self._radial else 1)
         self._plain = kernel.scalar is not None
+        self.width = points.shape[1] + 2 * self._radial
         self.diagonal = self._diagonal()
 
     def _diagonal(self):
@@ -433,13 +420,16 @@ class FusedRows(ScalarRows):
 
     in_call = True
 
-    def __init__(self, kernel: Kernel, points: Any, dtype: Any, error: float = 0.0) -> None:
-        super().__init__(kernel, points, dtype, error)
-        self.width = points.shape[1] + 2 * self._radial
-
     @functools.cached_property
     def _centre(self):
-        return centre_of(self.points) if self._radial else np.zeros(self.points.shape[1])
+        """The mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
+        n, d = self.points.shape
+        if not self._radial:
+            return np.zeros(d)
+        mean = np.add.reduce(self.points, axis=0, dtype=np.float64) / n
+        some = np.sort(self.points[:: max(1, n // _CENTRED)], axis=0)
+        quarter = len(some) // 4
+        return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
 
     @functools.cached_property
     def _largest(self):
@@ -477,6 +467,20 @@ class FusedRows(ScalarRows):
     @functools.cached_property
     def _given(self):
         return np.ascontiguousarray(self.points, np.float64)
+
+    def all_scalars(self) -> Array:
+        """Return the squared distances or inner products of all points (n, n)."""
+        n = len(self.points)
+        found = allocate((n, n), self.dtype)
+        strips = cut(n, ROWS_OF_TASK)
+        scalars = self.scalars(np.arange(n))
+
+        def fill(task):
+            rows = np.arange(n)[strips[task]]
+            found[rows] = scalars(rows)
+
+        run(fill, len(strips), n * n * self.width)
+        return found
 
     def columns(self, J: Array) -> Callable[[Array, Array], None]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
@@ -570,18 +574,9 @@ class FusedRows(ScalarRows):
 class SharedRows(FusedRows):
     """Kernel rows whose squared distances or inner products (n, n) are kept, for several kernels in turn."""
 
-    def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
-        super().__init__(kernel, points, dtype)
-        n = len(points)
-        self._kept = allocate((n, n), self.dtype)
-        strips = cut(n, ROWS_OF_TASK)
-        scalars = super().scalars(np.arange(n))
-
-        def fill(task):
-            rows = np.arange(n)[strips[task]]
-            self._kept[rows] = scalars(rows)
-
-        run(fill, len(strips), n * n * self.width)
+    def __init__(self, kernel: Kernel, points: Any, scalars: Array) -> None:
+        super().__init__(kernel, points, scalars.dtype)
+        self._kept = scalars
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""

@@ -51,15 +51,15 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
         dual = replace(dual, points=rows.points[dual.points])
         rows = KnownRows.given(rows)
     rows = _with_values(rows, dual, widest, options)
+    limits = Limits.of(options, rows, widest, len(dual))
     if dual.ridge is not None:
         # the certificate of a quadratic loss is not that between the bounds
-        return certified(solve_each(rows, _bounded(dual), options), dual)
+        return certified(solve_each(rows, _bounded(dual), limits), dual)
     if dual.total is None and not dual.unbounded:
-        return solve_each(rows, dual, options)
+        return solve_each(rows, dual, limits)
     if dual.one_sided:
-        return (solve_hard_margins if dual.total is None else solve_nu_svcs)(rows, dual, options)
+        return (solve_hard_margins if dual.total is None else solve_nu_svcs)(rows, dual, limits)
     solve = solve_hard_tube if dual.total is None else solve_nu_svr
-    limits = Limits.of(options, rows, widest)
     return Solution.joined([certified(solve(rows, own, limits), own) for own in dual])
 
 
