@@ -1,8 +1,9 @@
 """Kernel values, products and gradients of one profile: compiled loops and BLAS on tiles that stay in cache.
 
 A tile holds the scalars s = |x - z|^2 or <x, z>, from differences for few coordinates and from a matrix product
-otherwise; profile values replace them in place. Sums are in the type of the data in a tile, in float64 across tiles.
-Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
+otherwise; profile values replace them in place. Sums are in the type of the data in a tile, in float64 across tiles and
+of a single row. Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on
+the threads.
 """
 
 import functools
@@ -85,13 +86,15 @@ def products(plan, V, pieces=None):
         total = np.zeros((q, rows.stop - rows.start, V.shape[1]))
         for j, block in plan.blocks(rows):
             columns = plan.columns[j]
+            if plan.one_row:
+                bounds = np.array([(each.start, each.stop) for each in pieces]) - columns.start
+                _add_products(block[0], V[columns], bounds, total[:, 0])
+                continue
             for piece, sums in zip(pieces, total, strict=True):
                 first = max(piece.start, columns.start)
                 last = min(piece.stop, columns.stop)
                 if first < last:
-                    own = block[:, first - columns.start : last - columns.start]
-                    some = V[first:last]
-                    sums += np.einsum("ij,jp->ip", own, some) if plan.one_row else own @ some
+                    sums += block[:, first - columns.start : last - columns.start] @ V[first:last]
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -291,6 +294,19 @@ def bordered(X, norms, place):
     out[:, d + place] = norms
     out[:, d + 1 - place] = 1
     return out
+
+
+@compiled
+def _add_products(values, weights, bounds, total):
+    """Add the products of parts of a row of values, from one bound to the other, with columns of weights."""
+    for k in range(bounds.shape[0]):
+        first = max(bounds[k, 0], 0)
+        last = min(bounds[k, 1], values.size)
+        for p in range(weights.shape[1]):
+            product = 0.0
+            for j in range(first, last):
+                product += np.float64(values[j]) * weights[j, p]
+            total[k, p] += product
 
 
 @compiled
