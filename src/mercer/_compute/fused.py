@@ -70,9 +70,8 @@ def formula(kernel, scalar, X, Z, order=0):
     given = rows = X.contiguous, Z.contiguous
     norms = None
     if scalar == "radial":
-        centre = Z.centre
         # refuses rows with squared distances that overflow
-        _, right, right_norms = Z.centred(centre)
+        centre, right, right_norms = Z.about_centre
         _, left, left_norms = (centre, right, right_norms) if X is Z else X.centred(centre)
         rows = left, right
         norms = left_norms, right_norms

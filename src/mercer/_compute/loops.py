@@ -7,6 +7,7 @@ the threads.
 """
 
 import functools
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from mercer._compute.profile import loses_digits, within_range
 from mercer._compute.profile_loop import compile_profile
 from mercer._compute.threads import check_cancelled, run_tasks
 
+_BOUNDS = operator.attrgetter("start", "stop")
 # Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
 
@@ -87,7 +89,7 @@ def products(plan, V, pieces=None):
         for j, block in plan.blocks(rows):
             columns = plan.columns[j]
             if plan.one_row:
-                bounds = np.array([(each.start, each.stop) for each in pieces]) - columns.start
+                bounds = np.array([*map(_BOUNDS, pieces)]) - columns.start
                 _add_products(block[0], V[columns], bounds, total[:, 0])
                 continue
             for piece, sums in zip(pieces, total, strict=True):

@@ -497,6 +497,11 @@ class Points:
         return self._memo.get("centre")
 
     @cached_property
+    def about_centre(self) -> tuple[Array | None, Array, Array]:
+        """The rows minus their own centre, as ``centred`` returns them."""
+        return self.centred(self.centre)
+
+    @cached_property
     def contiguous(self) -> Array:
         """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)

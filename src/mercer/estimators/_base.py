@@ -169,7 +169,8 @@ class KernelEstimator(Model):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         check_flags(self)
         # some routes draw no numbers
-        check_seed(vars(self).get("random_state"))
+        if (seed := vars(self).get("random_state")) is not None:
+            check_seed(seed)
         if "rule" in vars(self):
             check_rule("rule", self.rule)
             if self.landmarks is not None and np.isscalar(self.landmarks):

@@ -326,10 +326,11 @@ def _close(model, fitted):
     """Make the public arrays of a fitted model read-only."""
     vars(model)["_prepared"] = {}
     for value in fitted.values():
-        parts = (value.data, value.indices, value.indptr) if sp.issparse(value) else (value,)
-        for array in parts:
-            if isinstance(array, np.ndarray):
-                array.flags.writeable = False
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif sp.issparse(value):
+            for part in (value.data, value.indices, value.indptr):
+                part.flags.writeable = False
 
 
 def _has_nan(value):

@@ -420,7 +420,7 @@ def _relative_gap(found, largest, outward):
     """Return the gap beyond ``outward`` as a share of the objective, or of what k(x, x) up to ``largest`` rounds to."""
     if not found.convex:
         return 0.0
-    beyond = max(found.gap - outward, 0.0)
+    beyond = max(found.primal - found.dual - outward, 0.0)
     return beyond / _size(found, largest) if np.isfinite(beyond) else beyond
 
 

@@ -105,7 +105,7 @@ def warn_degenerate(kernel: Kernel, X: PointsLike) -> None:
                 f"all points have the feature vector 0, k(x, x) = 0, with {shown(kernel)}; use another kernel or other "
                 "features."
             )
-    ruled = list(_ruled(kernel))
+    ruled = _ruled(kernel)
     if not ruled:
         return
     rows = evenly_spaced(n, PAIRED)
@@ -174,11 +174,11 @@ def _count_pairs(found):
 
 
 def _ruled(kernel):
-    """Yield a kernel and those within it that have a rule for a bandwidth."""
-    if kernel.rules:
-        yield kernel
+    """Return a kernel and those within it, as far as they have a rule for a bandwidth."""
+    found = [kernel] if kernel.rules else []
     for part in inner_kernels(kernel).values():
-        yield from _ruled(part)
+        found += _ruled(part)
+    return found
 
 
 def _range(points):

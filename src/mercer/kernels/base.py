@@ -532,8 +532,11 @@ class Profiled(Kernel):
 
 def inner_kernels(kernel: Kernel) -> dict[str, Any]:
     """Return the fields of a kernel that are kernels, as a dict."""
-    values = {name: getattr(kernel, name) for name in field_names(type(kernel))}
-    return {name: value for name, value in values.items() if isinstance(value, Kernel)}
+    return {
+        name: value
+        for name in field_names(type(kernel))
+        if isinstance(value := getattr(kernel, name), Kernel)
+    }
 
 
 def admit_pair(kernel: Kernel, X: PointsLike, Z: PointsLike) -> tuple[Points, Points]:

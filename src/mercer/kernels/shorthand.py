@@ -1,6 +1,7 @@
 """Conversion of the argument ``kernel`` of an estimator: a kernel, one of scikit-learn's names, or a callable."""
 
 import functools
+import operator
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ KernelLike: TypeAlias = Kernel | str | AnyFunction
 
 # Parameters of kernels that are given by name.
 PARAMETERS = ("gamma", "degree", "coef0")
+_values_of = operator.attrgetter(*PARAMETERS)
 # scikit-learn's names, with the defaults of its kernel functions.
 _NAMES = {
     "additive_chi2": AdditiveChi2(),
@@ -101,9 +103,9 @@ def kernel_of(estimator: Any) -> Kernel:
     """Return the kernel of an estimator, or raise if parameters of named kernels are set beside an object."""
     # the matrix of a fit is its X
     kernel = Precomputed() if isinstance(estimator.kernel, Precomputed) else estimator.kernel
-    params = {name: getattr(estimator, name) for name in PARAMETERS}
+    values = _values_of(estimator)
     if not isinstance(kernel, str):
-        for name, value in params.items():
+        for name, value in zip(PARAMETERS, values, strict=True):
             default = getattr(type(estimator), name)
             if value is not default and not np.array_equal(value, default):
                 raise ValueError(
@@ -111,7 +113,7 @@ def kernel_of(estimator: Any) -> Kernel:
                     f"belongs to kernels given by name; leave {name} out, set {name} on the object, in a grid as "
                     f"'kernel__{name}', or write kernel='rbf', {name}={shown(value)}."
                 )
-    return as_kernel(kernel, **params)
+    return as_kernel(kernel, "kernel", *values)
 
 
 def with_kernel(estimator: T, kernel: Kernel) -> T:

@@ -35,11 +35,10 @@ class Joined(Sequence[Any]):
     def __post_init__(self) -> None:
         if self.stops is None:
             object.__setattr__(self, "stops", np.array([0, len(self.coef)]))
-        many = len(self)
         for name in self._numbers:
             value = getattr(self, name)
             if not (value is None or isinstance(value, np.ndarray)):
-                object.__setattr__(self, name, np.array([value]).repeat(many, axis=0))
+                object.__setattr__(self, name, np.array([value]).repeat(len(self), axis=0))
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
