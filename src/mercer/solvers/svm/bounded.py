@@ -14,6 +14,7 @@ from mercer._compute.costs import (
     KERNEL_VALUE,
     LARGEST_SWEEP,
     LEAST_SWEEP,
+    SMALL_DUAL,
     THREADED,
     TOGETHER_VARIABLES,
 )
@@ -32,7 +33,6 @@ from mercer.solvers.svm.engine import (
     REDUCTION,
     Buffers,
     allowed,
-    fits_small,
     place_at_bounds,
     solve_small_duals,
 )
@@ -81,7 +81,13 @@ def solve_each(rows: Rows, duals: Dual, limits: Limits) -> Solution:
     """
     many = len(duals)
     steps = steps_before_newton(rows, duals if many == 1 else duals[int(duals.sizes.argmax())])
-    small = bool(steps) and fits_small(rows, duals, limits.values)
+    # one compiled call computes the rows of small duals, and holds all of them
+    small = (
+        steps > 0
+        and rows.in_call
+        and duals.largest <= SMALL_DUAL
+        and buffer_values(duals.largest) <= limits.values
+    )
     if many == 1 and not small:
         return _solve_large(rows, duals, limits, steps)
     if many == 1:

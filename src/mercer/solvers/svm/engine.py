@@ -19,7 +19,6 @@ from mercer._compute.costs import (
     KNOWN_VALUE,
     NEWTON_WORK,
     REFINEMENT,
-    SMALL_DUAL,
     STEP_OVERHEAD,
     STEP_WORK,
     TOGETHER,
@@ -47,7 +46,6 @@ from mercer.solvers.svm.options import (
     UNUSED,
     Limits,
     arena_of,
-    buffer_values,
     copied_values,
     scaled,
     strict,
@@ -642,12 +640,6 @@ def solve_small(rows, exact, problems, chain, found, position, memory, goal, max
         position[DUAL] = k if more else k + 1
         position[HELD] = s.counts[USED] if kept else 0
         position[BEGUN] = more
-
-
-def fits_small(rows: Rows, duals: Dual, values: int) -> bool:
-    """Whether duals are small, with rows in compiled code and room for so many values."""
-    n = duals.largest
-    return rows.in_call and n <= SMALL_DUAL and buffer_values(n) <= values
 
 
 def solve_small_duals(
