@@ -80,7 +80,7 @@ def solve_each(rows: Rows, duals: Dual, limits: Limits) -> Solution:
     the violation is allowed in float64, or steps ended before.
     """
     many = len(duals)
-    steps = steps_before_newton(rows, duals if many == 1 else duals[int(duals.sizes.argmax())])
+    steps = steps_before_newton(rows, duals)
     # one compiled call computes the rows of small duals, and holds all of them
     small = (
         steps > 0

@@ -89,17 +89,18 @@ _RANK = 600
 _PART = 0.6
 
 
-def steps_before_newton(rows: Rows, dual: Dual) -> float:
-    """Return how many steps over pairs to take before Newton steps on the normal of a linear kernel.
+def steps_before_newton(rows: Rows, duals: Dual) -> float:
+    """Return how many steps over pairs to take in the largest dual before Newton steps on a normal of a linear kernel.
 
     None where a rough count says that Newton steps take less time; other kernels are not limited.
     """
-    X = _linear_points(rows, dual)
+    X = _linear_points(rows, duals)
     if X is None:
         return np.inf
-    if dual.ridge is not None:
+    if duals.ridge is not None:
         return 0
-    n = len(dual.coef)
+    dual = duals[int(duals.sizes.argmax())]
+    n = duals.largest
     width = X.nnz / X.shape[0] if sp.issparse(X) else X.shape[1]
     newton = LINEAR_NEWTON + LINEAR_NEWTON_PER_ENTRY * n * width
     spread = float(np.std(dual.target))
@@ -137,7 +138,7 @@ def _linear_points(rows, dual):
         return None
     if sp.issparse(points):
         return without_empty_columns(points)[0]
-    tall = isinstance(points, np.ndarray) and len(dual.coef) > points.shape[1]
+    tall = isinstance(points, np.ndarray) and dual.largest > points.shape[1]
     return points if tall else None
 
 

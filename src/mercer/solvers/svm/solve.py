@@ -102,7 +102,7 @@ def _with_values(rows, duals, widest, options):
         pays and widest <= largest and (n * n + buffer_values(widest)) * itemsize <= options.budget
     )
     # Newton steps on the normal need no kernel values
-    if not fits or steps_before_newton(rows, duals[0]) == 0:
+    if not fits or steps_before_newton(rows, duals) == 0:
         return rows
     known = KnownRows.of(rows)
     if duals.ridge is not None:
