@@ -41,7 +41,6 @@ from mercer.estimators._model import (
 )
 from mercer.estimators._validation import check_lengths, given_weights
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
-from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, kernel_of
@@ -216,7 +215,6 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
         # those of an earlier fit
         vars(self).pop("_free", None)
         points = data.phi.prepared.container
-        warn_degenerate(data.phi.kernel, points)
         terms = None if self.free is None else _Terms.of(self.free, rows_of(data.phi), weights)
         # blocks have weights of all rows, and landmarks are those of a sample
         own = weights if blocks is None else None
