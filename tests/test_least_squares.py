@@ -297,3 +297,13 @@ def test_vectors_of_small_weight_that_rounding_hides_are_warned_of():
     weights = np.repeat([1e20, 1.0], 3)
     found = solve(Weighted(InnerProducts(phi), weights**0.5), weights[:, None] ** 0.5, 0.0)
     np.testing.assert_allclose(weights[:3] ** 0.5 * found.coef[:3, 0], 1.0, rtol=1e-9)
+
+
+def test_a_residual_that_is_the_rounding_of_the_matrix_causes_no_warning():
+    X, y = rng.standard_normal((400, 3)), rng.standard_normal(400)
+    phi = mc.features(mc.Gaussian(0.1), X)
+    K = phi.kernel(X)
+    for ridge in (1e-6, 1e-8, 1e-9):
+        a = lstsq(phi, y, ridge).coef[:, 0]
+        left = np.linalg.norm(y - K @ a - ridge * a)
+        assert left <= np.finfo(float).eps * 400 * np.linalg.norm(a)

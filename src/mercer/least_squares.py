@@ -108,8 +108,9 @@ def lstsq(
     Warns
     -----
     ConvergenceWarning
-        When the relative residual exceeds 1e-8 (float32, and over eigenvalues: 1e-4). Otherwise it is logged. When the
-        eigenvalues that count as rounding may be those of differences of vectors, such as points far from the origin.
+        When the relative residual exceeds 1e-8, of Cholesky where that is above the rounding of products, eps tr(M)
+        |A| / |Y| (float32, and over eigenvalues: 1e-4, and never more). Otherwise it is logged. When the eigenvalues
+        that count as rounding may be those of differences of vectors, such as points far from the origin.
     UserWarning
         When M has negative eigenvalues above -ridge: the solution of the linear system is then a saddle point.
 
@@ -282,11 +283,14 @@ def _dense(inner, Y, ridge, name, _random_state):
         scale = inner.scale if isinstance(inner, Weighted) else np.ones(len(M))
         return _without_ridge(M, Y, ridge, name, scale)
     np.fill_diagonal(M, M.diagonal() + ridge)
+    trace = float(M.trace())
     factored = cholesky.Factored(M, name)
     A = factored.solve(Y)
     # one step of refinement also corrects for jitter
     A += factored.solve(Y - factored @ A)
-    return Solved(A, _certify(Y - factored @ A, Y, _TOL["float64"], "Cholesky"), Y)
+    rounding = EPS * trace * relative(A, Y)
+    tol = min(max(_TOL["float64"], rounding), _TOL["float32"])
+    return Solved(A, _certify(Y - factored @ A, Y, tol, "Cholesky"), Y)
 
 
 def _without_ridge(M, Y, ridge, name, scale):
@@ -367,17 +371,19 @@ def _iterative(budget, inner, Y, ridge, name, random_state):
     unit = powers_of_two(Y)
     A, steps = cg.solve(shifted, Y / unit, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
     A *= unit
-    return Solved(A, _certify(Y - shifted @ A, Y, tol, f"{steps} steps of conjugate gradients"), Y)
+    route = f"{steps} steps of conjugate gradients"
+    direct = ", or a larger memory= for the direct solver"
+    return Solved(A, _certify(Y - shifted @ A, Y, tol, route, direct), Y)
 
 
-def _certify(error, Y, tol, route):
+def _certify(error, Y, tol, route, instead=""):
     """Return the size of an error relative to the targets, and warn if it exceeds the tolerance."""
     residual = relative(error, Y)
     _logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
             f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; use a larger "
-            "ridge, or a larger memory= for the direct solver.",
+            f"ridge{instead}.",
             ConvergenceWarning,
         )
     return residual
