@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 from numbers import Integral, Real
@@ -61,13 +61,13 @@ class ArrayLike(Protocol):
 T = TypeVar("T")
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
     """Make an immutable dataclass of a class, which compares by content."""
     return dataclass(frozen=True)(cls)
 
 
-@dataclass_transform(eq_default=False, frozen_default=True)
+@dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def array_record(cls: type[T]) -> type[T]:
     """Make an immutable dataclass of a class with arrays, each of whose objects equals itself only."""
     return dataclass(frozen=True, eq=False)(cls)

@@ -31,6 +31,13 @@ def test_a_symmetric_matrix_is_not_copied_and_rounding_is_averaged():
     np.testing.assert_array_equal(mc.Precomputed().resolve(other).matrix, (other + other.T) / 2)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_the_last_index_of_a_type_is_not_followed_by_the_first(dtype):
+    K = np.diag(np.arange(1.0, 257.0))
+    found = mc.Precomputed(K)(np.array([255, 0], dtype))
+    np.testing.assert_array_equal(found, [[256.0, 0.0], [0.0, 1.0]])
+
+
 def test_an_expansion_over_indices_is_the_one_over_the_points():
     coef = np.cos(np.arange(16.0)).reshape(8, 2)
     given, direct = (

@@ -304,11 +304,17 @@ def _add_products(values, weights, bounds, total):
     for k in range(bounds.shape[0]):
         first = max(bounds[k, 0], 0)
         last = min(bounds[k, 1], values.size)
-        for p in range(weights.shape[1]):
-            product = 0.0
+        if weights.shape[1] < _LANES:
+            for p in range(weights.shape[1]):
+                product = 0.0
+                for j in range(first, last):
+                    product += np.float64(values[j]) * weights[j, p]
+                total[k, p] += product
+        else:
+            # rows of weights are contiguous
             for j in range(first, last):
-                product += np.float64(values[j]) * weights[j, p]
-            total[k, p] += product
+                for p in range(weights.shape[1]):
+                    total[k, p] += np.float64(values[j]) * weights[j, p]
 
 
 @compiled

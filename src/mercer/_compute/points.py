@@ -72,7 +72,7 @@ def positions(index: ArrayLike, n: int) -> Array:
 
 def consecutive(J: Array) -> Array | slice:
     """Return consecutive indices from 0 or more on as a slice, which copies nothing; others unchanged."""
-    if len(J) and J[0] >= 0 and (np.diff(J) == 1).all():
+    if len(J) and J[0] >= 0 and int(J[-1]) - int(J[0]) == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J
 
