@@ -324,3 +324,18 @@ def test_more_starts_never_end_farther_away(kernel, function, global_random_seed
         given = mc.preimage(psi, start=psi.points[nearest])
         np.testing.assert_allclose(given.sqdist, distances[0], rtol=1e-9, atol=1e-12)
         assert given.agreed.tolist() == [1] * 5
+
+
+def test_a_negative_squared_distance_of_an_indefinite_kernel_is_shown_and_warned_of():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    psi = mc.Expansion(mc.Sigmoid(1.0, -1.0), X, rng.normal(size=(12, 3)))
+    with pytest.warns(UserWarning, match="3 of 3 pre-images have negative squared distances, down"):
+        found = mc.preimage(psi)
+    assert not found.converged.any()
+    assert "3 did not converge: 3: its squared distance is negative, as Sigmoid" in found.reason
+    z = found.points
+    own = np.sum(psi.coef * psi(X), axis=0) + psi.kernel.diag(z)
+    expected = own - 2 * np.diagonal(psi(z))
+    np.testing.assert_allclose(found.sqdist, expected, rtol=1e-10)
+    assert (found.sqdist < 0).all()

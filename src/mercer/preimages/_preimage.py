@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import (
+    EPS,
     AnyFunction,
     Array,
     ArrayLike,
@@ -17,6 +18,7 @@ from mercer._common import (
     counting,
     refuse_large,
     shown,
+    warn,
 )
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
@@ -98,7 +100,8 @@ def preimage(
     O(n^2 (d + m)) for a start that is not given and for the distances, plus the cost of the method: O(n d) per
     iteration and vector for iterative methods. These only accept steps that lower their objective, so the result is
     never farther from psi than the start. A point whose kernel values overflow is replaced by its start, and has not
-    converged.
+    converged; nor has one of negative squared distance, which a kernel that is not positive semidefinite may have, and
+    of which a warning tells.
 
     References
     ----------
@@ -150,6 +153,8 @@ def _among_rows(psi, method, start, callback):
         find, starts, lambda z: _distances(psi64, as_float64(z), values), squares
     )
     distances = partial(_distances, psi64, as_float64(found.points), values)
+    if psi64.kernel.tags.positive_semidefinite is not True:
+        found = _without_negative(found, distances(), psi64.kernel)
     return PreImage(
         found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances
     )
@@ -184,9 +189,28 @@ def _overflow(kernel, points):
 def _distances(psi, z, values):
     """Return |psi_j - phi(z_j)|^2 (m,) for points z; ``values`` = psi(psi.points), or None if they are unknown."""
     values = own_values(psi) if values is None else values
-    return np.maximum(
-        squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0
+    squares = squared_norms(psi, values)
+    own = psi.kernel.diag(z)
+    found = squares + own - 2 * paired_values(psi, z)
+    # of an indefinite kernel they may be negative, by more than rounding
+    return np.where(found < -(EPS**0.5) * (abs(squares) + abs(own)), found, np.maximum(found, 0))
+
+
+def _without_negative(found, distances, kernel):
+    """Return what was found, of which points with a negative squared distance did not converge, and warn of these."""
+    below = distances < 0
+    if not below.any():
+        return found
+    reason = f"its squared distance is negative, as {type(kernel).__name__} is indefinite"
+    warn(
+        f"{below.sum()} of {len(below)} pre-images have negative squared distances, down to {distances.min():.3g}: "
+        f"{type(kernel).__name__} is indefinite there, and they may be anywhere; use a positive semidefinite "
+        "kernel, or a method that stays near the points, such as 'learned'."
     )
+    reasons = tuple(
+        reason if low else given for low, given in zip(below, found.reasons, strict=True)
+    )
+    return replace(found, converged=found.converged & ~below, reasons=reasons)
 
 
 def _search(psi, method, start):

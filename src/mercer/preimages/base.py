@@ -115,7 +115,7 @@ class PreImage:
     def sqdist(self) -> np.ndarray:
         """|psi_j - phi(z_j)|^2 (m,) of the returned points, computed in float64 at the first access in O(n (n + m) d).
 
-        Values below about 1e-14 |psi_j|^2 are rounding errors.
+        Values below about 1e-14 |psi_j|^2 are rounding errors. Those of an indefinite kernel may be negative.
         """
         place = place_of(self.points)
         with computing_on(place):
