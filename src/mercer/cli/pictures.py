@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from mercer.plot import _axes
+from mercer.plot._axes import require
 
 # A function that draws into axes, such as the method ``plot`` of a display.
 Draw: TypeAlias = Callable[[Any], object]
@@ -28,7 +28,7 @@ def inline(draw: Draw, size: tuple[float, float] | None = None) -> tuple[str, ..
 
     It is ``size`` inches large, or has matplotlib's size.
     """
-    _axes.require()
+    require()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer.cli.demo import compression, denoising, page
 from mercer.cli.failure import naming
-from mercer.plot import _axes
+from mercer.plot._axes import require
 
 
 def write(
@@ -27,7 +27,7 @@ def write(
 
     A folder that is not writable and a missing matplotlib raise an error before any computation.
     """
-    _axes.require()
+    require()
     path = _created(Path(folder))
     start = time.perf_counter()
     # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine

@@ -22,8 +22,8 @@ from mercer.plot import (
     ImageGridDisplay,
     KernelPCAContoursDisplay,
     ReductionDisplay,
-    _axes,
 )
+from mercer.plot._axes import grid
 
 # The numbers of a recipe by name.
 Numbers: TypeAlias = dict[str, Any]
@@ -184,9 +184,7 @@ def _geometry(result, X, _table):
     }
 
     def draw(ax):
-        for panel, (name, values) in zip(
-            _axes.grid(ax, 1, 2, (0, 0))[0], images.items(), strict=True
-        ):
+        for panel, (name, values) in zip(grid(ax, 1, 2, (0, 0))[0], images.items(), strict=True):
             image = panel.pcolormesh(result["x1"], result["x2"], values, cmap="cividis")
             panel.figure.colorbar(image, ax=panel, orientation="horizontal")
             panel.plot(*X.T, ".", color="white", markersize=2, alpha=0.5)
@@ -211,7 +209,7 @@ def _denoising(result, _X, table):
 
     def draw(ax):
         if table.name == "digits":
-            pixels, ax = _axes.grid(ax, 2, 1, (0, 0))[:, 0]
+            pixels, ax = grid(ax, 2, 1, (0, 0))[:, 0]
             images = np.stack([result[name][:10].reshape(-1, 8, 8) for name in rows])
             ImageGridDisplay(images, titles=rows).plot(pixels, cmap="Greys")
         ax.semilogx(result["sizes"], result["errors"], ".-", label="denoised")
