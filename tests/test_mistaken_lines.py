@@ -775,6 +775,16 @@ def test_every_call_that_a_message_writes_runs_and_keeps_what_was_asked_for(
         assert name not in known or re.search(rf"{name}s?=|, {name}", calls[-1])
 
 
+@pytest.mark.parametrize("line", [each for each in LINES if each.endswith("_")])
+def test_a_fitted_attribute_that_a_message_names_is_there(line):
+    for name in re.findall(r"use (\w+_)(?=[,.]|$)", message_of(line)):
+        eval(f"{line.rpartition('.')[0]}.{name}", dict(NAMES))
+
+
+def test_a_transformer_is_not_said_to_have_the_certificate_of_a_support_vector_machine():
+    assert "certificate_" not in message_of("mc.KernelPCA(2).fit(X).fit_status_")
+
+
 def test_there_are_three_hundred_lines():
     assert len(ALL) >= 300
 

@@ -495,6 +495,7 @@ KernelPCA.X_fit_ KernelRidge.X_fit_: expansion_.points
 KernelPCA.X_transformed_fit_ KernelPCA.dual_coef_: inverse_transform, which searches pre-images
 KernelRidge.coef_: dual_coef_, or expansion_
 Nystroem.component_indices_ Nystroem.components_: landmarks_, the points themselves
+Normals.fit_status_: certificate_, which says how accurate the fit is
 Nystroem.normalization_: expansion_, the features as vectors of the feature space
 OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
 RegressorMixin.decision_function: predict(X)
@@ -535,7 +536,6 @@ sklearn.calibration.CalibratedClassifierCV(model)
 predict_log_proba: numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')
 resid residuals: loo_residuals_ of mercer.KernelRidge, or y - model.predict(X)
 summary: score(X, y), or mercer.certify(model, X, y)
-fit_status_: certificate_, which says how accurate the fit is
 rho: intercept_, which has the other sign
 shape_fit_: n_features_in_
 sv: support_vectors_
