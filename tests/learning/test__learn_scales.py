@@ -136,6 +136,23 @@ def test_scales_are_learned_where_they_help_and_equal_where_they_do_not(global_r
         np.testing.assert_allclose(equal, equal[0], rtol=1e-9)
 
 
+def test_factors_with_larger_squared_errors_than_equal_ones_are_not_kept():
+    # a few rows are far from the others
+    rng = np.random.default_rng(239)
+    X = np.exp(1.5 * rng.normal(size=(100, 3)))
+    y = np.minimum(X[:, 0], 3) + 0.1 * X[:, 1] * (X[:, 2] > 2)
+
+    def error(kernel):
+        ridges = 10.0 ** np.arange(-6, 2, 0.25)
+        inverses = (np.linalg.inv(kernel(X) + ridge * np.eye(100)) for ridge in ridges)
+        return min(np.sum((M @ (y - y.mean()) / M.diagonal()) ** 2) for M in inverses)
+
+    found = error(mc.learn_scales(mc.Gaussian("scale"), X, y))
+    widths = (mc.Gaussian(4.0**j / 3) for j in range(-2, 2))
+    equal = min(error(mc.Mapped(width, 1 / X.std(axis=0))) for width in widths)
+    assert found <= 1.05 * equal
+
+
 @pytest.mark.parametrize("kernel", [mc.kernels.PowerDistance(1.0), mc.kernels.Multiquadric(1.0)])
 def test_conditionally_positive_definite_kernels_have_learned_factors(kernel):
     rng = np.random.default_rng(0)

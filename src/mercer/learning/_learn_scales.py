@@ -47,7 +47,8 @@ def learn_scales(
     Learned factors may predict worse than equal ones, above all from few rows. With "loo" half of the rows learn
     factors by alignment, and the other half judge: the factors are kept, and learned again from all rows, only if the
     leave-one-out error of kernel ridge regression is smaller than with equal factors by more than two standard errors
-    of the difference. A common factor is chosen for both by leave-one-out errors; labels count as columns of 0 and 1.
+    of the difference, and if the squared error of all rows is smaller too. A common factor is chosen for both by
+    leave-one-out errors; labels count as columns of 0 and 1.
 
     Parameters
     ----------
@@ -160,14 +161,19 @@ def _judged(kernel, X, columns, max_iter):
         return found[0][0]
     if half:
         learned = _aligned(kernel, X, columns, max_iter)
-    return _tuned(kernel, learned, X, columns, order)[0]
+    # a few rows far from the others may have huge errors
+    return min(found[0], _tuned(kernel, learned, X, columns, order), key=_error)[0]
 
 
 def _tuned(kernel, metric, X, columns, order):
     """Return the multiple of a metric of the smallest leave-one-out error of ridge regression, and that regression."""
     metrics = [factor * metric for factor in (0.25, 0.5, 1.0, 2.0)]
     found = [(each, ridged(Mapped(kernel, each), X[order], columns[order])) for each in metrics]
-    return min(found, key=lambda pair: pair[1].error)
+    return min(found, key=_error)
+
+
+def _error(pair):
+    return pair[1].error
 
 
 def _aligned(kernel, X, columns, max_iter):
