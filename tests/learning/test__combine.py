@@ -3,6 +3,7 @@
 import array_api_strict as xp
 import numpy as np
 import pytest
+import scipy.optimize
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
@@ -184,13 +185,38 @@ def test_errors_of_candidates_are_those_of_refits_without_each_row(global_random
         return K / (np.mean(np.diag(K)) - np.mean(K))
 
     parts = [scaled(kernel(X)) for kernel in (mc.Gaussian(1.0), mc.Linear())]
-    for name, K in [("sum", scaled(sum(parts))), ("best", parts[0])]:
-        ridges = 0.03 * 4.0 ** np.linspace(-8, 7, 61)
-        residuals = np.abs([left_out(K, centred, ridge) for ridge in ridges])
+    ridges = 0.03 * 4.0 ** np.linspace(-8, 7, 61)
+
+    def refits(K):
+        return np.array([left_out(K, centred, ridge) for ridge in ridges])
+
+    def best(residuals):
+        return np.argmin(np.sum(residuals**2, axis=1))
+
+    aligned = combination([mc.Gaussian(1.0), mc.Linear()], X, y, "alignment").shares
+    mixed = sum(share * part for share, part in zip(aligned, parts, strict=True))
+    for name, K in [
+        ("sum", scaled(sum(parts))),
+        ("best", parts[0]),
+        ("mean", scaled(scaled(sum(parts)) + parts[0])),
+        ("alignment", scaled(mixed)),
+    ]:
+        residuals = refits(K)
         squares = np.sum(residuals**2, axis=1)
         # the search ends at a step of a quarter of a factor of 4
-        near = residuals[squares <= 1.02 * squares.min()].sum(axis=1) / np.abs(centred).sum()
+        near = residuals[squares <= 1.02 * squares.min()]
+        near = np.abs(near).sum(axis=1) / np.abs(centred).sum()
         assert near.min() - 1e-9 <= found.errors[name] <= near.max() + 1e-9
+    # the stack of least squares, with a small ridge, as the sum of kernels over their ridges
+    each = [refits(part) for part in parts]
+    places = list(map(best, each))
+    P = np.column_stack([centred - one[i] for one, i in zip(each, places, strict=True)])
+    small = np.sqrt(1e-3) * np.linalg.norm(centred)
+    weights, _ = scipy.optimize.nnls(np.vstack([P, small * np.eye(2)]), np.append(centred, [0, 0]))
+    stacked = sum(v / ridges[i] * K for v, i, K in zip(weights, places, parts, strict=True))
+    residuals = refits(scaled(stacked))
+    error = np.abs(residuals[best(residuals)]).sum() / np.abs(centred).sum()
+    assert found.errors["stacking"] == pytest.approx(error, rel=0.03)
 
 
 def test_the_choice_does_not_depend_on_the_scales_and_order_of_the_kernels(global_random_seed):
