@@ -53,6 +53,7 @@ NAMES = {
 LINES = {
     "mc.SVR(kernel='poly', gamma=0.5, shrinking=True)": "write mercer.SVR(kernel='poly', gamma=0.5).",
     "mc.SVC(C=10, cache_size=200, shrinking=False)": "write mercer.SVC(C=10, memory='200MB').",
+    "mc.SVC(probability=True)": "use mercer.SVCCV(calibration='sigmoid'), which mercer.save takes, or sklearn",
     "mc.SVC(probability=True, C=10)": "write sklearn.calibration.CalibratedClassifierCV(mercer.SVC(C=10)).",
     "mc.SVC(probability=False, C=10)": "write mercer.SVC(C=10).",
     "mc.SVC(c=1)": "write mercer.SVC(C=1).",
@@ -114,6 +115,15 @@ LINES = {
     "mc.SVCCV().fit(X, T)": "write mercer.SVRCV().",
     "mc.KernelFisher().fit(X, T)": "write mercer.KernelRidge().",
     "mc.SVR().fit(X, ['a', 'b'] * 6)": "for labels use a classifier, such as SVC",
+    "mc.TableClassifier().fit(TABLE, T)": "write mercer.TableRegressor().",
+    "mc.TableRegressor().fit(TABLE, TABLE['city'])": "for labels use a classifier, such as TableClassifier",
+    "mc.TableClassifier().fit(TABLE['a'], Y)": "X must be a table (a pandas DataFrame, an array (n, d) or a list of "
+    "rows), got Series.",
+    "mc.SVC().fit(X, Y).predict(X[0])": "or one point as a row, X.reshape(1, -1), and if y is given",
+    "mc.SVC().fit(TABLE[['a']].convert_dtypes().replace(T[0], None), Y)": "or use mercer.TableClassifier",
+    "mc.formats.to_c(mc.SVC().fit(X, Y), 'model.onnx')": "name a file of C, such as model.c",
+    "mc.formats.to_onnx(mc.KernelFisher().fit(X, Y))": "TableClassifier, SVCCV, OneClassSVM and SVDD",
+    "mc.formats.to_onnx(mc.SVC(kernel=lambda x, z: x @ z.T).fit(X, Y))": "joblib Python functions",
     "mc.SVC().fit(X, Y).predict_proba(X)": "use mercer.SVCCV(calibration='sigmoid')",
     "mc.SVC(kernel='precomputed').fit(X @ X.T, Y).predict(X[:5] @ X[:5].T)": "with all 12 training points; write K = "
     "kernel(X_test, X_train).",
@@ -233,7 +243,15 @@ OTHER_LINES = {
     "mc.KernelRidge().conf_int(X)": "use predict_interval(X, confidence=0.9)",
     "mc.KernelRidge().summary()": "use score(X, y), or mercer.certify(model, X, y)",
     "mc.KernelPCA().get_covariance()": "KernelPCA has no attribute 'get_covariance'; it has ",
-    "mc.SVR().predict_interval(X)": "use mercer.KernelRidge or mercer.QuantileSVR",
+    "mc.SVR().predict_interval(X)": "use mercer.KernelRidge or mercer.TableRegressor",
+    "mc.conformal": "use predict_interval(X) of mercer.KernelRidge",
+    "mc.rff": "use mercer.maps.random_fourier",
+    "mc.KernelRidgeCV()": "use mercer.KernelRidge(tune='loo')",
+    "mc.KernelRidge(alphas=[0.1, 1])": "write mercer.KernelRidge(tune='loo').",
+    "mc.KernelRidge(fit_intercept=True)": "write mercer.KernelRidge(free='constant').",
+    "mc.KernelRidge(fit_intercept=False)": "write mercer.KernelRidge().",
+    "mc.SVRCV(epsilons=[0.1], cv=2)": "write sklearn.model_selection.GridSearchCV(mercer.SVRCV(cv=2), "
+    "dict(epsilon=[0.1])).",
     "mc.SVC().feature_importances_": "use sklearn.inspection.permutation_importance(model, X, y)",
     "mc.SVC().best_params_": "SVCCV, SVRCV have it",
     "mc.SVC().cv_results_": "SVCCV, SVRCV have it",
@@ -357,7 +375,7 @@ ELSEWHERE = {
     "mercer.KernelRidge: without optimizer and n_restarts_optimizer write mercer.KernelRidge(alpha=0.1, "
     "kernel=mercer.Gaussian(gamma=1.0)).",
     "mc.SVCCV(param_grid={'C': [1, 10], 'gamma': [0.1, 1]}, cv=5)": "give the values as in mercer.SVCCV(Cs=[1, 10], "
-    "gammas=[0.1, 1]): without param_grid write mercer.SVCCV(cv=5).",
+    "gammas=[0.1, 1]), or leave them to its search: without param_grid write mercer.SVCCV(cv=5).",
     # widths that are no number
     "mc.SVC(sigma='auto')": "write mercer.SVC(gamma='auto').",
     "mc.SVC(bandwidth='median')": "write mercer.SVC(gamma='median').",
@@ -420,7 +438,7 @@ ELSEWHERE = {
     "mc.Periodic(length_scale=1.0, periodicity=3.0)": "write mercer.kernels.Periodic(period=3.0, length=1.0).",
     "mc.Gaussian(variance=2.0, lengthscale=0.5)": "write 2.0 * mercer.Gaussian(gamma=1/(2*0.5**2)).",
     "mc.SVCCV(n_folds=3, param_distributions={'C': [1, 2]})": "give the values as in mercer.SVCCV(Cs=[1, 10], "
-    "gammas=[0.1, 1]): without param_distributions write mercer.SVCCV(cv=3).",
+    "gammas=[0.1, 1]), or leave them to its search: without param_distributions write mercer.SVCCV(cv=3).",
     "mc.KernelPCA(n_comps=2)": "write mercer.KernelPCA(n_components=2).",
     "mc.Nystroem(n_features=5)": "write mercer.Nystroem(n_components=5).",
     "mc.KernelRidge(l2=0.1)": "write mercer.KernelRidge(alpha=0.1).",
@@ -573,10 +591,10 @@ STRANGE = {
     "mc.mmd_test(mc.features(mc.Gaussian(1.0), X), mc.features(mc.Gaussian(1.0), X))": "got Expansion; give points",
     "mc.mmd_test(X, Z, kernel=K)": "for tests mercer.Precomputed(K) and indices as points",
     "mc.hsic_test(X, np.array(['a', 'b'] * 6))": "of labels labels[:, None] == numpy.unique(labels)",
-    "mc.SVC().fit(X.reshape(12, 3, 1), Y)": "X.reshape(len(X), -1) makes a row of each point",
-    "mc.SVC().fit(X, Y).score(Y, X)": "and X comes before y",
+    "mc.SVC().fit(X.reshape(12, 3, 1), Y)": "make a row of each point, X.reshape(len(X), -1)",
+    "mc.SVC().fit(X, Y).score(Y, X)": "X comes before y",
     "mc.SVC().fit(X, Y).score(Y, Y)": "X must have two dimensions (points, features), got shape (12,)",
-    "mc.compress(mc.SVC().fit(X, Y), Y, X, n_vectors=5)": "and X comes before y",
+    "mc.compress(mc.SVC().fit(X, Y), Y, X, n_vectors=5)": "X comes before y",
     "mc.KernelPCA(2).fit(X).inverse_transform(X)": "denoise takes points",
     "mc.SVC().fit([[1, 2], [1, 2, 3]] * 6, Y)": "graphs kernel=mercer.graphs.WeisfeilerLehman()",
 }

@@ -58,7 +58,8 @@ C: SVC, SVR, NuSVR and SVDD have it; NuSVC and OneClassSVM have nu, KernelRidge 
 nu: NuSVC, NuSVR and OneClassSVM have it, and as smoothness mercer.Matern(length=1.0, nu=1.5); SVDD(C=1 / (nu * n)) \
 leaves at most the share nu of n points outside
 kernel_params: they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks
-probability: use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV
+probability: use mercer.SVCCV(calibration='sigmoid'), which mercer.save takes, or \
+sklearn.calibration.CalibratedClassifierCV
 cache_size: use memory, which bounds the kernel values that are kept
 shrinking: leave it out; the solver decides
 fit_inverse_transform: leave it out; inverse_transform needs no preparation, and preimage= chooses its method
@@ -71,7 +72,7 @@ copy_X: leave it out; rows are never changed
 n_jobs: set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default
 verbose: use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer')
 normalize_y: another estimator scales the targets
-param_grid: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])
+param_grid: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]), or leave them to its search
 optimizer n_restarts_optimizer: tune='marginal_likelihood' or 'loo' chooses the parameters of the kernel and alpha \
 of mercer.KernelRidge
 """)
@@ -103,7 +104,7 @@ return_std: mercer.KernelRidge() has predict(X, return_std=True), and for classe
 mercer.SVCCV(calibration='sigmoid') has predict_proba(X)
 ard: a scale for each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scales)), and \
 mercer.learn_scales finds it
-param_distributions: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1])
+param_distributions: give the values as in mercer.SVCCV(Cs=[1, 10], gammas=[0.1, 1]), or leave them to its search
 kpar: its entries are parameters, gamma for sigma and scale of kernlab, degree, and coef0 for offset
 """,
     _plain,
@@ -118,6 +119,8 @@ kernel_scale: gamma=1/{}**2
 Matern.gamma: length=(2*{})**-0.5
 scale: length
 KernelRidge.C: alpha=1/(2*{})
+KernelRidge.alphas: tune='loo'
+KernelRidge.fit_intercept: free='constant'
 C: Cs=[{}]
 cost box_constraint: C
 regularization: C alpha
@@ -163,6 +166,7 @@ filename file fname: path
 _AROUND = _table(
     """
 probability: sklearn.calibration.CalibratedClassifierCV({})
+SVRCV.epsilons: sklearn.model_selection.GridSearchCV({}, dict(epsilon={}))
 normalize_y: sklearn.compose.TransformedTargetRegressor({}, transformer=sklearn.preprocessing.StandardScaler())
 Model.standardize Model.scale Model.normalize: sklearn.pipeline.make_pipeline(\
 sklearn.preprocessing.StandardScaler(), {})
@@ -314,16 +318,19 @@ def _repaired(function, known, params):
             continue
         keys = [_plain(f"{owner}.{name}") for owner in owners] + [_plain(name)]
         remedy, other, formula = _meaning(keys, name, known | dict.fromkeys(own))
+        if formula and value is False:
+            remedy = "leave it out"
+            other = ""
         wrapper = _first(_AROUND, keys)
         if wrapper:
-            remedy = "a call around it does this"
+            remedy = _first(_SAID, keys) or "a call around it does this"
             if value is not False:
                 around = wrapper.format(around, shown(value))
         elif other in kept or not other:
             lost.append(name)
         else:
             kept[other] = value
-            if formula and isinstance(value, Real):
+            if formula and (isinstance(value, Real) or "{" not in formula):
                 texts[other] = formula.format(value)
         said.setdefault(remedy, []).append(name)
     inner = {name: kept.pop(name) for name in own if name in kept}
@@ -401,7 +408,8 @@ def _public(each):
 _INSTEAD = _table("""
 to_onnx: mercer.formats.to_onnx(model), and for a file onnx.save(mercer.formats.to_onnx(model), path)
 CalibratedClassifierCV: mercer.SVCCV(calibration='sigmoid'), or sklearn.calibration.CalibratedClassifierCV
-Conformal: mercer.Rescaled
+Conformal conformal: predict_interval(X) of mercer.KernelRidge, mercer.Rescaled for a conformal change of a kernel
+KernelRidgeCV: mercer.KernelRidge(tune='loo')
 ConstantKernel: a number, as in 2.0 * mercer.Gaussian(0.5) + 1.0
 DMatrix: arrays, as in mercer.SVC().fit(X, y)
 DTW: mercer.sequences.GlobalAlignment
@@ -423,7 +431,7 @@ LinearSVR: mercer.SVR(kernel='linear')
 PCA: mercer.KernelPCA(n_components, kernel='linear'), or sklearn.decomposition.PCA
 RBF RBFKernel SquaredExponential SE ExponentiatedQuadratic: mercer.Gaussian(1 / (2 * length_scale**2)); a scale for \
 each column is mercer.Mapped(mercer.Gaussian(0.5), 1 / numpy.array(length_scale)), and mercer.learn_scales finds it
-RBFSampler RandomFourierFeatures: mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function \
+RBFSampler RandomFourierFeatures rff: mercer.maps.random_fourier(mercer.Gaussian(gamma), n_features_in, m), a function \
 that returns 2 m features, or mercer.Nystroem(n_components=100, gamma=gamma)
 SVM KernelSVM SVM_RBF SupportVectorMachine fit fitcsvm fitrsvm ksvm train: mercer.SVC() to classify, mercer.SVR() \
 for regression
@@ -499,7 +507,7 @@ Normals.fit_status_: certificate_, which says how accurate the fit is
 Nystroem.normalization_: expansion_, the features as vectors of the feature space
 OutlierMixin.predict_proba: score_samples(X) or decision_function(X)
 RegressorMixin.decision_function: predict(X)
-RegressorMixin.predict_proba: predict_interval(X) of mercer.KernelRidge or mercer.QuantileSVR, or \
+RegressorMixin.predict_proba: predict_interval(X) of mercer.KernelRidge or mercer.TableRegressor, or \
 predict(X, return_std=True) of mercer.KernelRidge
 TransformerMixin.predict: transform, and an estimator after it, as in \
 sklearn.pipeline.make_pipeline(model, mercer.SVC(kernel='linear'))
@@ -530,7 +538,7 @@ cuda to gpu: arrays on the device, fit(torch.tensor(X, device='cuda'), y); docs/
 feature_importances_: sklearn.inspection.permutation_importance(model, X, y), or mercer.learn_scales(k, X, y)
 log_marginal_likelihood: tune='marginal_likelihood', which maximises it
 plot: mercer.plot.DecisionBoundaryDisplay.from_estimator(model, X)
-predict_interval: mercer.KernelRidge or mercer.QuantileSVR
+predict_interval: mercer.KernelRidge or mercer.TableRegressor; mercer.QuantileSVR predicts quantiles
 predict_proba probabilities proba: mercer.SVCCV(calibration='sigmoid'), or \
 sklearn.calibration.CalibratedClassifierCV(model)
 predict_log_proba: numpy.log of predict_proba(X) of mercer.SVCCV(calibration='sigmoid')

@@ -6,10 +6,12 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import mercer as mc
 from mercer._compute import points as points_module
 from mercer._compute.objects import Objects
 from mercer._compute.points import (
@@ -269,6 +271,17 @@ def test_norms_are_refused_if_four_of_the_largest_overflow():
     Points(np.array([[np.sqrt(largest / 4.1)]])).sqnorms()
     with pytest.raises(ValueError, match="overflow float64: a row of X or Z has entries up to"):
         Points(np.array([[np.sqrt(largest / 3.9)]])).sqnorms()
+
+
+def test_nan_that_scikit_learn_assumes_away_is_named_in_predictions():
+    model = mc.SVC().fit(X, np.arange(len(X)) % 2)
+    Z = np.array(X, np.float64)
+    Z[1, 2] = np.nan
+    with (
+        sklearn.config_context(assume_finite=True),
+        pytest.raises(ValueError, match=r"contains NaN at \(1, 2\)"),
+    ):
+        model.predict(Z)
 
 
 def test_norms_about_two_centres_are_two_values():

@@ -68,10 +68,14 @@ def test_a_solver_that_stops_on_unscaled_features_blames_them(model):
         match=r"k\(x, x\) is up to \de\+\d+.*: scale the features .* raise max_iter",
     ):
         model(kernel=cubic, max_iter=200).fit(100 * X, y)
-    with pytest.warns(
-        ConvergenceWarning, match=r"; scale the features .*smaller C.* raise max_iter"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"; raise max_iter, scale the .*\(smaller C"):
         model(kernel=cubic, max_iter=5, tol=1e-9).fit(X / 3, y)
+
+
+def test_a_solver_that_stops_early_names_parameters_of_its_machine_only():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    with pytest.warns(ConvergenceWarning, match=r"; raise max_iter, .*errors \(larger nu\)\.$"):
+        mc.OneClassSVM(max_iter=5).fit(X)
 
 
 FAR = {

@@ -328,7 +328,7 @@ def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
     X = pd.DataFrame({"a": np.arange(30.0), "b": np.arange(30.0) % 7})
     model = mc.TableRegressor().fit(X, np.arange(30.0))
     with pytest.raises(
-        ValueError, match="column 0 of X has the text 'x', but had numbers in the fit"
+        ValueError, match="column 'a' of X has the text 'x', but had numbers in the fit"
     ):
         model.predict(pd.DataFrame({"a": ["x"], "b": [1.0]}))
 
@@ -336,11 +336,11 @@ def test_texts_in_a_column_of_numbers_are_refused_at_predictions():
 @pytest.mark.parametrize(
     ("fitted", "new", "message"),
     [
-        (str, float, "column 0 of X has the number 1.0, but had texts in the fit; give texts"),
+        (str, float, "column 'code' of X has the number 1.0, but had texts in the fit; give texts"),
         (
             "category",
             str,
-            "column 0 of X has the text '1', but had numbers in the fit; give numbers",
+            "column 'code' of X has the text '1', but had numbers in the fit; give numbers",
         ),
     ],
     ids=["numbers for texts", "texts for categories of numbers"],

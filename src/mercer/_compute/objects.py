@@ -171,6 +171,10 @@ class Table(Shared):
         # a copy or a pickle holds the columns only; computed values are computed again
         return Table, (self.columns, self.names)
 
+    def label(self, j):
+        """Return the name of column j as errors show it, its position if it has none."""
+        return shown(self.names[j] if self.names else j)
+
     def position(self, column):
         """Return the position of a column given by its name or position, or raise a ValueError."""
         found = [j for j, name in enumerate(self.names or ()) if name == column]

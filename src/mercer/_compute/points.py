@@ -18,7 +18,7 @@ from mercer._common import Array, ArrayLike, PointsLike, T
 from mercer._compute.memory import allocate
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared, Table
-from mercer._compute.readable import computed, refuse_unreadable
+from mercer._compute.readable import TABLES, computed, refuse_unreadable
 
 P = TypeVar("P", bound=PointsLike)
 # Types of numbers that rows have.
@@ -227,11 +227,16 @@ def as_rows(X: Any, name: str = "X", dtype: np.dtype | type | None = None) -> Ar
     if len(X.shape) != 2:
         # some names are words, not variables
         x = name if name.isidentifier() else "X"
+        rows = (
+            f"make a row of each point, {x}.reshape(len({x}), -1)"
+            if len(X.shape) > 2
+            else f"pass one feature as a column, {x}.reshape(-1, 1), or one point as a row, {x}.reshape(1, -1), "
+            "and if y is given, X comes before y"
+        )
         # the last words are those that scikit-learn's checks look for
         raise ValueError(
-            f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            f"pass one feature as a column, {x}.reshape(-1, 1), or one point as a row, {x}.reshape(1, -1); "
-            f"{x}.reshape(len({x}), -1) makes a row of each point, and X comes before y: Reshape your data."
+            f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; {rows}: Reshape your "
+            "data."
         )
     if 0 in tuple(X.shape):
         raise ValueError(
@@ -343,10 +348,9 @@ def _refuse_nonfinite(X, name):
     value = "NaN" if math.isnan(float(values[first])) else "infinity"
     if sp.issparse(X):
         first = int(np.searchsorted(X.indptr, first[0], side="right") - 1), int(X.indices[first[0]])
-    tables = ", or use mercer.TableClassifier or TableRegressor, which take missing values"
     raise ValueError(
         f"Input {name} contains {value} at {first}; remove or impute such rows first"
-        f"{tables if value == 'NaN' else ''}."
+        f"{TABLES if value == 'NaN' else ''}."
     )
 
 
@@ -543,6 +547,8 @@ class Points:
         largest = float(norms.max() if xp is NUMPY else xp.max(norms))
         # |x - z|^2 <= 4 max |x|^2
         if not 4 * largest <= float(xp.finfo(self.container.dtype).max):
+            # points of a user who told scikit-learn that they are finite
+            _refuse_nonfinite(self.container, "X or Z")
             raise ValueError(
                 f"Squared norms and distances overflow {self.container.dtype}: a row of X or Z has entries up "
                 f"to {_largest(rows):.3g}; scale X (StandardScaler) first."

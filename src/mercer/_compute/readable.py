@@ -17,6 +17,9 @@ _TABLE = (
     "mercer.strings.Spectrum(3), beside one of numbers by mercer.on_columns"
 )
 
+# What takes missing entries.
+TABLES = ", or use mercer.TableClassifier or TableRegressor, which take missing values"
+
 # What to do with an object in place of points, by an attribute that it has.
 _REMEDIES = {
     "casefold": "; give [X] for one text, columns of pandas.read_csv(path) for a file; formulas are not read",
@@ -126,7 +129,7 @@ def _check_entries(array, name, columns=()):
         value = value.item() if isinstance(value, np.generic) else value
         if is_missing(value):
             raise ValueError(
-                f"Input {name} contains NaN at {place}; remove or impute such rows first."
+                f"Input {name} contains NaN at {place}; remove or impute such rows first{TABLES}."
             )
         column = f", column {shown(columns[place[1]])}," if len(columns) else ""
         where = f"{name}[{', '.join(map(str, place))}]{column} of type {type(value).__name__}"

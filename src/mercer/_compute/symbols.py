@@ -142,8 +142,7 @@ def trace(kernel: object) -> Symbol:
     raise TypeError(
         f"{type(kernel).__name__} cannot be exported; use a kernel of inner products or Euclidean distances, "
         "Laplacian, or a sum, product, multiple, power, exponential or normalised form of such kernels, also on "
-        "linearly mapped inputs. "
-        "mercer.save takes every kernel that is not a Python function."
+        "linearly mapped inputs. mercer.save takes other kernels, and joblib Python functions."
     )
 
 

@@ -91,8 +91,9 @@ def as_real_targets(y, model):
         ) from None
     except (TypeError, ValueError):
         kind = np.asarray(y).dtype
+        classifier = "TableClassifier" if model == "TableRegressor" else "SVC"
         raise ValueError(
-            f"{model} needs y of numbers, got dtype {kind}; for labels use a classifier, such as SVC."
+            f"{model} needs y of numbers, got dtype {kind}; for labels use a classifier, such as {classifier}."
         ) from None
     _refuse_nonfinite(values, "y")
     if not values.size:

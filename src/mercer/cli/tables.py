@@ -214,7 +214,7 @@ def labels(y: Array, classes: Array, path: Path) -> Array:
     if unknown:
         raise Failure(
             f"{path}: the label {shown(unknown[0])} must be a class of the model, {listed(classes)}; give data like "
-            "its training data."
+            "its training data, with the label in the last column of a .csv."
         )
     return classes[np.array(codes)[places]]
 

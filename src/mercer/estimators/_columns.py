@@ -2,7 +2,6 @@
 
 import datetime
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -12,7 +11,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import validate_data
 
 from mercer._common import TINY, Array, record, refuse_large, shown
-from mercer._compute.objects import as_table
+from mercer._compute.objects import Table, as_table
 from mercer._compute.readable import computed, is_missing
 from mercer._compute.register import storable
 from mercer.estimators._validation import require_two, validated_rows
@@ -62,9 +61,9 @@ class Column:
         """The entries that become 1, None for missing ones; none for numbers."""
         return (None,) if self.kind == "missing" else self.levels
 
-    def raw(self, table: Sequence[Any]) -> Array:
+    def raw(self, table: Table) -> Array:
         """Return the numbers (n,) of a table before they are scaled."""
-        values = table[self.source]
+        values = table.columns[self.source]
         if self.kind == "levels":
             levels = set(self.levels)
             return np.array([value in levels for value in _entries(values)], np.float64)
@@ -72,8 +71,8 @@ class Column:
             texts = [value for value in values if isinstance(value, str)]
             if texts:
                 raise ValueError(
-                    f"column {self.source} of X has the text {shown(texts[0])}, but had numbers in the fit; give "
-                    "numbers."
+                    f"column {table.label(self.source)} of X has the text {shown(texts[0])}, but had numbers in "
+                    "the fit; give numbers."
                 )
             values = _numbers(values)
         missing = np.isnan(values)
@@ -88,19 +87,21 @@ class Column:
         return np.interp(raw, self.knots, self.places)
 
 
-def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
-    """Return the columns of a table: float64 arrays with NaN for missing entries, or lists with None for them."""
+def read_table(model: Any, X: Any, reset: bool) -> Table:
+    """Return a table of float64 arrays with NaN for missing entries, and lists with None for them."""
     if hasattr(X, "tocsr"):
         raise TypeError("X must not be sparse; give X.toarray().")
     if not hasattr(X, "columns") and not isinstance(X, (list, tuple)):
-        X = np.asarray(X)
+        array = np.asarray(X)
+        # the error of another container names its type
+        X = array if X is array or array.ndim == 2 else as_table(X)
     if isinstance(X, np.ndarray) and X.dtype.kind not in "OUS":
         X = validated_rows(model, X, reset, ensure_all_finite="allow-nan").astype(
             np.float64, copy=False
         )
         if reset:
             refuse_large("X", np.nan_to_num(X))
-        return list(X.T)
+        return Table(list(X.T))
     # numbers of pandas and of pyarrow may be categories
     dtypes = X.schema.types if hasattr(X, "unify_dictionaries") else getattr(X, "dtypes", ())
     is_category = [str(dtype).startswith(("category", "dictionary")) for dtype in dtypes]
@@ -109,15 +110,17 @@ def read_table(model: Any, X: Any, reset: bool) -> list[Any]:
     validate_data(model, X, reset=reset, skip_check_array=True)
     if reset:
         require_two(model, table)
-    names = table.names or range(len(table.columns))
     is_category = is_category or [False] * len(table.columns)
-    return [_read(*each) for each in zip(table.columns, names, is_category, strict=True)]
+    columns = [
+        _read(values, table.label(j), is_category[j]) for j, values in enumerate(table.columns)
+    ]
+    return Table(columns, table.names)
 
 
-def encoded(table: list[Any], weights: Array) -> list[Column]:
+def encoded(table: Table, weights: Array) -> list[Column]:
     """Return the columns that the table of a fit becomes, without scales: those that differ between rows."""
     found = []
-    for source, values in enumerate(table):
+    for source, values in enumerate(table.columns):
         if isinstance(values, np.ndarray):
             missing = np.isnan(values)
             if not missing.all():
@@ -129,7 +132,7 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
         else:
             found += [
                 Column(source, "levels", levels=levels)
-                for levels in _levels(values, weights, source)
+                for levels in _levels(values, weights, table.label(source))
             ]
     # the slope of a scale is finite
     found = [column for column in found if np.ptp(column.raw(table)) > TINY]
@@ -141,18 +144,18 @@ def encoded(table: list[Any], weights: Array) -> list[Column]:
     return found
 
 
-def encode(columns: list[Column], table: Sequence[Any]) -> Array:
+def encode(columns: list[Column], table: Table) -> Array:
     """Return the rows (n, q) of scaled numbers of a table."""
     levels = defaultdict(list)
     for column in columns:
         if column.kind == "levels":
             levels[column.source] += column.levels
     for source, known in levels.items():
-        _refuse_other_kind(source, known, _entries(table[source]))
+        _refuse_other_kind(table.label(source), known, _entries(table.columns[source]))
     return np.stack([column.scaled(column.raw(table)) for column in columns], axis=1)
 
 
-def _refuse_other_kind(source, levels, entries):
+def _refuse_other_kind(label, levels, entries):
     """Raise if entries are texts and levels numbers, or the reverse: no entry would be one of the levels."""
     entries = [each for each in entries if each is not None]
     known, given = (
@@ -161,7 +164,7 @@ def _refuse_other_kind(source, levels, entries):
     if known and given and known.isdisjoint(given):
         here, before = ("text", "numbers") if True in given else ("number", "texts")
         raise ValueError(
-            f"column {source} of X has the {here} {shown(entries[0])}, but had {before} in the fit; give {before}."
+            f"column {label} of X has the {here} {shown(entries[0])}, but had {before} in the fit; give {before}."
         )
 
 
@@ -180,7 +183,7 @@ def decode(columns: list[Column], rows: Array) -> Array | None:
             table[:, column.source] = raw
         else:
             table[raw > 0.5, column.source] = levels[0] if levels else np.nan
-    found = encode(columns, list(table.T))
+    found = encode(columns, Table(list(table.T)))
     return table if np.allclose(found, rows, rtol=0, atol=_SAME) else None
 
 
@@ -209,7 +212,7 @@ def deviation_of(differences: Array, weights: Array) -> float:
     return float(unit * np.sqrt(np.average(squares, weights=weights)))
 
 
-def _levels(values, weights, source):
+def _levels(values, weights, label):
     """Return tuples of the entries that are one category each; rare ones are in the last tuple."""
     counts = Counter()
     for value, weight in zip(_entries(values), weights, strict=True):
@@ -217,7 +220,7 @@ def _levels(values, weights, source):
     counts = sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
     if len(counts) > max(_MOST_TEXTS, len(values) / 2):
         raise ValueError(
-            f"column {source} of X has {len(counts)} different texts in {len(values)} rows, which are no categories; "
+            f"column {label} of X has {len(counts)} different texts in {len(values)} rows, which are no categories; "
             "drop it, or use a kernel of texts for it, such as mercer.on_columns(mercer.strings.Spectrum(3), column)."
         )
     rare = [i >= _MOST_LEVELS or count < _LEAST_ROWS for i, (_, count) in enumerate(counts)]
@@ -241,38 +244,36 @@ def _numbers(entries):
     return np.array([np.nan if value is None else value for value in entries], np.float64)
 
 
-def _read(values, name, is_category):
+def _read(values, label, is_category):
     """Return a column as an array of numbers, or as a list of texts and other categories."""
     if not isinstance(values, np.ndarray):
-        entries = [_entry(value, name) for value in values]
+        entries = [_entry(value, label) for value in values]
         if is_category or any(isinstance(value, str) for value in entries):
             return entries
         values = _numbers(entries)
     if np.isinf(values).any():
         raise ValueError(
-            f"Input X contains infinity in column {shown(name)}; remove or replace such entries."
+            f"Input X contains infinity in column {label}; remove or replace such entries."
         )
-    refuse_large(f"column {shown(name)} of X", np.nan_to_num(values))
+    refuse_large(f"column {label} of X", np.nan_to_num(values))
     return _entries(values) if is_category else values
 
 
-def _entry(value, name):
+def _entry(value, label):
     """Return an entry of a column of objects, None if it is missing, or raise for what is no number, text or flag."""
     value = value.item() if isinstance(value, np.generic) else value
     if is_missing(value) or type(value).__name__ == "NaTType" or value != value:
         return None
     if isinstance(value, (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)):
         raise TypeError(
-            f"column {shown(name)} of X has dates or durations; give numbers, such as the month, the day of the week, "
+            f"column {label} of X has dates or durations; give numbers, such as the month, the day of the week, "
             "and for dates t the days since the first one, (t - t.min()) / numpy.timedelta64(1, 'D')."
         )
     if isinstance(value, complex):
-        raise ValueError(
-            f"column {shown(name)} of X has complex numbers: Complex data not supported."
-        )
+        raise ValueError(f"column {label} of X has complex numbers: Complex data not supported.")
     if not isinstance(value, (str, Real)):
         raise TypeError(
-            f"column {shown(name)} of X: argument must be a string or a real number, got {type(value)}; "
+            f"column {label} of X: argument must be a string or a real number, got {type(value)}; "
             "give numbers, such as by float(value), or categories, such as by str(value)."
         )
     return value

@@ -391,7 +391,7 @@ def _warn_inaccurate(model, solved, largest, moved):
         gain = solutions.gain[worst] if solutions.violation[worst] > tol else 0.0
         warn(
             f"{name} stopped after {solutions.n_iter[worst]} steps with a violation of {found.kkt:.3g}, above "
-            f"tol = {tol:.3g}{gap}; {_remedy(gain, largest, model.dual_coef_.dtype)}",
+            f"tol = {tol:.3g}{gap}; {_remedy(gain, largest, model)}",
             ConvergenceWarning,
         )
         return
@@ -481,21 +481,25 @@ def largest_value(kernel: Kernel, points: PointsLike) -> float:
     return float(np.abs(kernel.diagonal(Points(validated(kernel, points)))).max())
 
 
-def _remedy(gain, largest, dtype):
+def _remedy(gain, largest, model):
     """Return what to do if the solver stopped early; ``gain`` is infinite unless the last round gained too little."""
     scale = "scale the features (StandardScaler)"
-    allow = "allow more errors (smaller C, larger nu or epsilon)"
+    changes = {"C": "smaller C", "nu": "larger nu", "epsilon": "larger epsilon"}
+    own = " or ".join(change for name, change in changes.items() if hasattr(model, name))
+    allow = f"allow more errors ({own})"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
     if gain == 0:
-        single = "give X in float64; " if dtype == np.float32 else ""
+        single = "give X in float64; " if model.dual_coef_.dtype == np.float32 else ""
         return (
             f"kernel values, up to {largest:.1g}, are rounded by more than tol, so that more steps will not help: "
             f"{single}features far from the origin, or of large scale, cause this; subtract their mean and scale them "
             "(StandardScaler)."
         )
     if np.isinf(gain):
-        return f"{scale}, {allow} or raise max_iter."
+        if largest > _LARGE:
+            return f"{scale}, {allow} or raise max_iter."
+        return f"raise max_iter, {scale} or {allow}."
     return (
         f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
         f"{scale} or {allow}."

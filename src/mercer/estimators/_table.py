@@ -90,7 +90,7 @@ class TableModel(Model, BaseEstimator):
         budget = parse_memory(self.memory)
         table = read_table(self, X, reset=True)
         used = np.flatnonzero(weights)
-        table = [take_points(values, used) for values in table]
+        table = take_points(table, used)
         columns = encoded(table, weights[used])
         # a row that is left out is known from no other row
         raw, Y, weights = distinct(

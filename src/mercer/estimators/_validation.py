@@ -151,7 +151,8 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
                 f"Unknown label type: y must hold labels of one type, got dtype object with {shown(y[0])} of type "
                 f"{type(y[0]).__name__}; convert them, such as by y.astype(int) or y.astype(str)."
             ) from None
-        regressor = model.replace("SVC", "SVR") if "SVC" in model else "KernelRidge"
+        near = model.replace("SVC", "SVR").replace("TableClassifier", "TableRegressor")
+        regressor = "KernelRidge" if near == model else near
         raise ValueError(
             f"{error} For targets that are numbers write mercer.{regressor}()."
         ) from None

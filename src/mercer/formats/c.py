@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import MaybeNone, PointsLike, record, shown
 from mercer._compute.symbols import INFIX, folded, ordered
-from mercer.formats.files import replacing
+from mercer.formats.files import as_path, replacing
 from mercer.formats.portable import view_of
 from mercer.formats.quantised import (
     CODED,
@@ -97,8 +97,9 @@ def to_c(
     TypeError
         For a model or kernel that cannot be exported.
     ValueError
-        For another dtype or prefix, a dtype that needs X without it, numbers out of range of the dtype, labels that are
-        neither integers nor strings, ``break_ties``, or several quantiles with ``crossing="sort"``.
+        For another dtype or prefix, the suffix of another format, a dtype that needs X without it, numbers out of range
+        of the dtype, labels that are neither integers nor strings, ``break_ties``, or several quantiles with
+        ``crossing="sort"``.
     MemoryError
         Above 1 GB of numbers.
 
@@ -141,6 +142,10 @@ def to_c(
             "characters."
         )
     exported, X, expected = checked(model, dtype, X)
+    if as_path(path).suffix in (".mercer", ".model", ".onnx"):
+        raise ValueError(
+            f"path = {shown(path)} must not have the suffix of another format; name a file of C, such as model.c."
+        )
     stored = (
         quantise(exported, CODED[dtype], X, expected)
         if dtype in CODED

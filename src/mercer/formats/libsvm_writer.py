@@ -169,7 +169,7 @@ def _kernel_lines(kernel):
             f"LIBSVM has no kernel {shown(kernel)}; it has {', '.join(kind.__name__ for kind in _NAMES)} and "
             "precomputed "
             'matrices. Fit with one of these, for example kernel="precomputed" with the matrix of your kernel; '
-            "mercer.save takes every kernel that is not a Python function."
+            "mercer.save takes other kernels, and joblib Python functions."
         )
     name, numbers = _NAMES[type(kernel)]
     if "degree" in numbers and kernel.degree > _LARGEST:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, record, shown, warn
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
+from mercer._compute.objects import Table
 from mercer._compute.points import dense, widened
 from mercer._compute.symbols import PAIRS, Symbol, ordered, trace
 from mercer.estimators._calibration import calibrated, curve_of
@@ -129,7 +130,7 @@ class Portable:
     def scaled(self, X: Array) -> Array:
         """Return points as the kernel takes them."""
         if self.columns is not None:
-            return encode(self.columns, list(X.T))
+            return encode(self.columns, Table(list(X.T)))
         if self.scaling is None:
             return X
         shift, factor = self.scaling
@@ -429,7 +430,7 @@ def _answer(model, fitted):
     if is_classifier(model) and name not in _CLASSIFIERS:
         raise TypeError(
             f"the prediction rule of {name} cannot be exported; export its decision values by as_expansion(model). "
-            f"Labels are exported for {' and '.join(_CLASSIFIERS)}."
+            f"Labels are exported for {', '.join(_CLASSIFIERS)}, SVCCV, OneClassSVM and SVDD."
         )
     if fitted.classes is None:
         if getattr(model, "crossing", "allow") == "sort" and len(fitted.intercept) > 1:
