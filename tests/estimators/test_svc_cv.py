@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -95,6 +95,39 @@ def test_equal_rows_that_a_fold_holds_out_tie_in_scores_of_ranks(kernel, global_
             above += 0.5 if (X[i] == X[j]).all() else (np.sign(difference) + 1) / 2
         share = above / (np.sum(y[test] == 1) * np.sum(y[test] == 0))
         assert model.cv_results_[f"split{fold}_test_score"][0] == pytest.approx(share)
+
+
+def test_scores_of_ranks_do_not_depend_on_how_small_coefficients_at_their_bounds_are():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (120, 3)) + rng.integers(0, 2, (120, 1)) * np.repeat([[0], [1]], 60, 0)
+    y = np.repeat([0, 1], 60)
+    Cs = [1e-14, 1e-12, 1e-10, 1e-8, 1e-5]
+    found = SVCCV(mc.Linear(), Cs=Cs, cv=3, scoring="roc_auc").fit(X, y)
+    for fold, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        score = roc_auc_score(y[test], X[test] @ (X[train].T @ (2 * y[train] - 1)))
+        scores = found.cv_results_[f"split{fold}_test_score"]
+        assert scores == pytest.approx(np.full(len(Cs), score))
+
+
+def test_equal_rows_tie_for_every_c_of_a_path():
+    # a path starts from multiples of its solutions, whose rounding grows with C
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 3, (120, 3)).astype(float)
+    y = (rng.random(120) < 0.2 + 0.1 * X.sum(axis=1)).astype(int)
+
+    def largest_value(model, X, _):
+        return np.abs(model.decision_function(X)).max()
+
+    Cs = np.logspace(-4, 4, 10)
+    model = SVCCV(mc.Gaussian(0.5), Cs=Cs, cv=3, scoring=largest_value, refit=False).fit(X, y)
+    assert Cs[-1] == model.C_
+    ties = []
+    for _, test in StratifiedKFold(3).split(X, y):
+        rows, number = np.unique(X[test], axis=0, return_inverse=True)
+        values = model.held_out_values_[test]
+        ties += [np.ptp(values[number.ravel() == k]) == 0 for k in range(len(rows))]
+    # one group in hundreds lies at the border of two multiples
+    assert np.mean(ties) > 0.9
 
 
 def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():

@@ -27,9 +27,17 @@ _SQUARES = 4
 _COARSE = 1e-5
 # Rounding of decision values that changes no score by much, if all coefficients are at the largest bound.
 _ROUNDED = 0.2
-# A sum with this number is rounded to multiples of 2^-34: decision values of equal points, which differ by rounding,
-# are equal then, and count as ties of scores of ranks and of isotonic regression.
-_ON_GRID = 1.5 * 2.0**18
+# Multiples to which products with held-out points are rounded: those of equal points, which differ by rounding, are
+# equal then, and count as ties of scores of ranks and of isotonic regression.
+_GRID = 2.0**-34
+# The same for the rounding of a gradient near 1, which grows with C where a path starts from multiples of its
+# solutions; and as a share of the tolerance, a thousandth of which is the most that it grows to.
+_GRID_OF_PATH = 2.0**-42
+_SHARE_OF_TOL = 2.0**-5
+# Products of less multiples than this are computed again, and rounded relative to the largest.
+_LEAST_MULTIPLES = 2.0**12
+# A sum with so many times a number is rounded to multiples of about that number.
+_INTEGERS = 1.5 * 2.0**52
 
 
 @record
@@ -173,9 +181,16 @@ def _solve_fold(rows, dual, known, fold, Cs, options):
     coef = path.coef.reshape(len(Cs), -1).T
     images = dual.target[:, None] - path.gradient.reshape(len(Cs), -1).T
     products = _held_out_products(rows, dual.points, fold, coef, images)
+    grid = np.maximum(_GRID, np.minimum(_GRID_OF_PATH * Cs / Cs[0], _SHARE_OF_TOL * options.tol))
+    size = np.abs(products).max(axis=0, initial=0.0)
+    small = (size > 0) & (size < _LEAST_MULTIPLES * grid)
+    if small.any():
+        products[:, small] = rows.exact_product(fold.held_out, dual.points, coef[:, small])
+        grid[small] = _GRID * size[small]
+    grid *= _INTEGERS
     violation = path.violation.max()
     violation = float(violation) if violation > options.tol else 0.0
-    values = (products + path.bias + _ON_GRID - _ON_GRID).T[:, :, None]
+    values = (products + grid - grid + path.bias).T[:, :, None]
     largest = float(np.linalg.norm(coef, axis=0).max())
     return FoldSolutions([coef], path.bias[None], values, violation, path.n_iter, largest)
 
