@@ -288,7 +288,9 @@ def _dense(inner, Y, ridge, name, _random_state):
     A = factored.solve(Y)
     # one step of refinement also corrects for jitter
     A += factored.solve(Y - factored @ A)
-    rounding = EPS * trace * relative(A, Y)
+    # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
+    size = scipy.linalg.norm(A.ravel()) / max(scipy.linalg.norm(Y.ravel()), TINY)
+    rounding = EPS * trace * size
     tol = min(max(_TOL["float64"], rounding), _TOL["float32"])
     return Solved(A, _certify(Y - factored @ A, Y, tol, "Cholesky"), Y)
 
