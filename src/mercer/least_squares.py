@@ -283,14 +283,15 @@ def _dense(inner, Y, ridge, name, _random_state):
         scale = inner.scale if isinstance(inner, Weighted) else np.ones(len(M))
         return _without_ridge(M, Y, ridge, name, scale)
     np.fill_diagonal(M, M.diagonal() + ridge)
-    trace = float(M.trace())
+    # the sum may overflow
+    mean = float(np.sum(M.diagonal() / len(M)))
     factored = cholesky.Factored(M, name)
     A = factored.solve(Y)
     # one step of refinement also corrects for jitter
     A += factored.solve(Y - factored @ A)
     # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
     size = scipy.linalg.norm(A.ravel()) / max(scipy.linalg.norm(Y.ravel()), TINY)
-    rounding = EPS * trace * size
+    rounding = EPS * size * mean * len(M)
     tol = min(max(_TOL["float64"], rounding), _TOL["float32"])
     return Solved(A, _certify(Y - factored @ A, Y, tol, "Cholesky"), Y)
 

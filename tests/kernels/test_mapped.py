@@ -209,7 +209,7 @@ def test_errors_of_mapped_points_name_the_map():
 
 def test_lines_for_arrays_of_another_shape_name_a_variable():
     with pytest.raises(
-        ValueError, match=r"^Z must .*, Z\.reshape\(-1, 1\), .* Z\.reshape\(len\(Z\), -1\)"
+        ValueError, match=r"^Z must .*, Z\.reshape\(-1, 1\), .* Z\.reshape\(1, -1\)"
     ):
         G(X, X[0])
     with pytest.raises(

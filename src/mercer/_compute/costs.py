@@ -158,14 +158,15 @@ STEP_WORK = 200_000_000
 SEARCHED = 64
 # Entries of the gradient that stay in the processor's cache while rows pass.
 PIECE = 1024
-# Points of a tile of rows on demand, in whole lanes, and its coordinates: several rows are computed while it stays in
-# the processor's cache.
+# Points of a tile of rows on demand, in whole lanes.
 ROW_TILE = 256
+# Its coordinates at most: several rows are computed while it stays in the processor's cache.
 ROW_TILE_COORDINATES = 1 << 18
 # Coordinates of such a tile that stay in the fastest cache while rows pass.
 DEPTH = 16
-# Rows computed together where products of coordinates take most of the time: from so many coordinates on.
+# Rows computed together where products of coordinates take most of the time.
 TOGETHER = 8
+# They do from so many coordinates on.
 WIDE_ROWS = 64
 # Overhead of a step over a pair, in variables.
 STEP_OVERHEAD = 1000
