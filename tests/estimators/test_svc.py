@@ -169,12 +169,16 @@ def test_classes_that_cannot_be_separated_are_refused_with_the_evidence(multi_cl
         mc.SVC(np.inf, kernel="linear", multi_class=multi_class).fit(X, y)
 
 
-def test_equal_points_with_opposite_labels_are_the_evidence():
-    X = np.array([[0.0], [1.0], [1.0], [3.0]])
+@pytest.mark.parametrize("given", [False, True])
+def test_equal_points_with_opposite_labels_are_the_evidence(given):
+    X = np.array([[9.0], [1.0], [0.0], [1.0], [3.0]])
+    kernel = mc.Gaussian(1.0)
     with pytest.raises(
-        ValueError, match=r"1 points of 1 \(the heaviest in rows 2\) and .* of 0 \(.* in rows 1\)"
+        ValueError, match=r"1 points of 1 \(the heaviest in rows 1\) and .* of 0 \(.* in rows 3\)"
     ):
-        mc.SVC(np.inf).fit(X, [0, 0, 1, 1])
+        mc.SVC(np.inf, kernel="precomputed" if given else kernel).fit(
+            kernel(X) if given else X, [1, 1, 0, 0, 1], sample_weight=[0, 1, 1, 1, 1]
+        )
 
 
 # --- symmetries -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mercer._compute.points import count_points
 from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.certificates import certified
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution
 from mercer.solvers.svm.linear import ROWS_NEEDED, steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
 from mercer.solvers.svm.options import Limits, Options, buffer_values
@@ -45,11 +45,11 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
     Infeasible
         If bounds are infinite and no function is without error.
     """
+    given = isinstance(rows, PlainRows) and isinstance(rows.kernel, Precomputed)
+    if given and rows.kernel.matrix.dtype == np.float64:
+        return _with_given_matrix(rows, dual, options)
     # nu-regression has two variables for each point
     widest = dual.largest * (1 if dual.total is None or dual.one_sided else 2)
-    if isinstance(rows.kernel, Precomputed) and rows.kernel.matrix.dtype == np.float64:
-        dual = replace(dual, points=rows.points[dual.points])
-        rows = KnownRows.given(rows)
     rows = _with_values(rows, dual, widest, options)
     limits = Limits.of(options, rows, widest, len(dual))
     if dual.ridge is not None:
@@ -61,6 +61,18 @@ def solve_dual(rows: Rows, dual: Dual, options: Options) -> Solution:
         return (solve_hard_margins if dual.total is None else solve_nu_svcs)(rows, dual, limits)
     solve = solve_hard_tube if dual.total is None else solve_nu_svr
     return Solution.joined([certified(solve(rows, own, limits), own) for own in dual])
+
+
+def _with_given_matrix(rows, dual, options):
+    """Return the solution with values that a given matrix has, whose rows are the points meanwhile."""
+    known = KnownRows.given(rows)
+    try:
+        return solve_dual(known, replace(dual, points=rows.points[dual.points]), options)
+    except Infeasible as found:
+        place = np.empty(len(known.values), int)
+        place[rows.points] = np.arange(len(rows.points))
+        own = replace(found.dual, points=place[found.dual.points])
+        raise Infeasible(own, found.coef, **found.numbers) from None
 
 
 def _bounded(duals):
