@@ -154,7 +154,9 @@ def _among_rows(psi, method, start, callback):
     )
     distances = partial(_distances, psi64, as_float64(found.points), values)
     if psi64.kernel.tags.positive_semidefinite is not True:
-        found = _without_negative(found, distances(), psi64.kernel)
+        known = distances()
+        distances = partial(np.copy, known)
+        found = _without_negative(found, known, psi64.kernel)
     return PreImage(
         found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances
     )
