@@ -32,6 +32,8 @@ from mercer._compute.threads import check_cancelled, run_tasks
 _BOUNDS = operator.attrgetter("start", "stop")
 # Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
+# Columns of weights from which products of one row add rows of weights, which are contiguous.
+_FROM_ROWS = 4
 
 
 class Formula(NamedTuple):
@@ -304,14 +306,13 @@ def _add_products(values, weights, bounds, total):
     for k in range(bounds.shape[0]):
         first = max(bounds[k, 0], 0)
         last = min(bounds[k, 1], values.size)
-        if weights.shape[1] < _LANES:
+        if weights.shape[1] < _FROM_ROWS:
             for p in range(weights.shape[1]):
                 product = 0.0
                 for j in range(first, last):
                     product += np.float64(values[j]) * weights[j, p]
                 total[k, p] += product
         else:
-            # rows of weights are contiguous
             for j in range(first, last):
                 for p in range(weights.shape[1]):
                     total[k, p] += np.float64(values[j]) * weights[j, p]
