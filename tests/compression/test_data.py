@@ -57,7 +57,7 @@ def test_outputs_are_in_units_of_targets_of_all_coordinates_or_of_the_margin(mod
             X, y if hasattr(model, "classes_") or isinstance(model, mc.SVC) else X * [1.0, 5.0]
         )
     )
-    F = answers(model, X)[0]
+    F = answers(model, model.expansion_, X)[0]
     scale = read_data(model, X, None, []).rows(model).scale
     if isinstance(model, mc.SVC):
         np.testing.assert_array_equal(scale, 1.0)

@@ -14,7 +14,7 @@ from mercer._compute.targets import as_real_targets, class_places, refuse_target
 from mercer.compression import families
 from mercer.distributed import named_columns
 from mercer.estimators._base import KernelEstimator
-from mercer.expansion import rows_of, with_intercept
+from mercer.expansion import Expansion, rows_of, with_intercept
 from mercer.kernels.direct_sum import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.svm import multiclass
@@ -72,11 +72,12 @@ def read_data(
     y = None if y is None else _targets(model, y, count_points(blocks[0]))
     table = families.class_signs(model)
     signs = None if y is None or table is None else table[class_places(y, model.classes_)]
-    outputs, own = answers(model, blocks[0])
+    psi = model.expansion_
+    outputs, own = answers(model, psi, blocks[0])
     rows = kernel_of_data(model.kernel_).tags.differentiable
     if (
         rows
-        and model.expansion_.coef.any()
+        and psi.coef.any()
         and blocks[0].any()
         and (outputs == np.asarray(model.intercept_)).all()
     ):
@@ -84,13 +85,13 @@ def read_data(
             f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
             "that its expansion is 0 on X; give points like those of the fit."
         )
-    others = [answers(model, each)[0] for each in blocks[1:]]
+    others = [answers(model, psi, each)[0] for each in blocks[1:]]
     return Data(blocks, [outputs, *others], y, own if y is None else signs, own)
 
 
-def answers(model: KernelEstimator, X: PointsLike) -> tuple[Array, Array | None]:
-    """Return the outputs of a model on rows, and the signs (n, m) of the classes that it predicts or None."""
-    outputs = with_intercept(model.expansion_(X), model.intercept_)
+def answers(model: KernelEstimator, psi: Expansion, X: PointsLike) -> tuple[Array, Array | None]:
+    """Return the outputs of a model with the expansion psi on rows, and the signs (n, m) of their classes or None."""
+    outputs = with_intercept(psi(X), model.intercept_)
     table = families.class_signs(model)
     return outputs, None if table is None else table[multiclass.decided(model, outputs)]
 

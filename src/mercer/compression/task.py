@@ -204,7 +204,7 @@ class Task:
 
     def _moved(self, start, rows, data, longest, larger=None):
         """Return the fit from starting points, by the choice of a larger one if there is one."""
-        model = Model(partial(answers, self.model), partial(self._answers_afresh, data))
+        model = Model(partial(answers, self.model, self.psi), partial(self._answers_afresh, data))
         trials = Trials(rows, model, start, longest, self.seed, self.vectors.callback)
         choice, found = (
             trials.choose(kernel_of_data(self.psi.kernel))
@@ -234,7 +234,8 @@ class Task:
         codes = decided(self.model, data.signs[places])
         if len(np.unique(codes)) < len(self.model.classes_):
             return None
-        return partial(answers, families.fitted_again(self.model, data.blocks[0][places], codes))
+        model = families.fitted_again(self.model, data.blocks[0][places], codes)
+        return partial(answers, model, model.expansion_)
 
 
 def most_needed(values: Array, coef: Array, size: int) -> Array:

@@ -4,7 +4,7 @@ from scipy.spatial.distance import cdist
 
 import mercer as mc
 from mercer.solvers.few_vectors import refit as module
-from mercer.solvers.few_vectors.objective import Fit, Objective, Rows, joined
+from mercer.solvers.few_vectors.objective import Fit, Objective, Rows
 from mercer.solvers.few_vectors.refit import leading_axes
 
 
@@ -95,7 +95,7 @@ def test_a_coordinate_that_is_still_has_no_slope_and_others_have_that_of_all():
     free, held = (
         Objective(mc.Gaussian(0.2), Rows(X, F, labels=U), still=still) for still in (0, 1)
     )
-    given = joined(Z, B, b), np.ones((3, 1)), np.eye(3), 0.1, 0.0
+    given = np.concatenate([Z, B, b], axis=None), np.ones((3, 1)), np.eye(3), 0.1, 0.0
     for slope, other in (
         (free.margins(*given)[1], held.margins(*given)[1]),
         (free.least_squares(Z, 1e-3)[1], held.least_squares(Z, 1e-3)[1]),

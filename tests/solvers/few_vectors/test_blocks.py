@@ -17,8 +17,8 @@ def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(
     rng = np.random.default_rng(global_random_seed)
     X, Z = 5 + rng.normal(size=(9, 3)), 5 + rng.normal(size=(vectors, 3))
     L, R = (rng.normal(size=(n, rank)).astype(np.float32) for n in (vectors, 9))
-    W, found = L @ R.T, blocks(kernel, [X[:4], X[4:]])
-    parts = [(block(Z), factor) for block, factor in zip(found, (R[:4], R[4:]), strict=True)]
+    W, block_of = L @ R.T, blocks(kernel, X)
+    parts = [(block_of(places)(Z), R[places]) for places in (slice(4), slice(4, None))]
     np.testing.assert_allclose(
         np.hstack([K for (K, _), _ in parts]), kernel(Z, X), atol=2e-5, rtol=1e-5
     )
@@ -31,7 +31,7 @@ def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(
 def test_narrow_gaussian_functions_are_exact_at_their_own_row():
     X = np.array([[1e3, 1.0], [-1e3, 1.0], [-1e3, 1.001]])
     kernel = mc.Gaussian(1e5)
-    (block,) = blocks(kernel, [X])
+    block = blocks(kernel, X)(slice(None))
     np.testing.assert_allclose(block(X)[0], kernel(X), atol=0.1)
 
 
@@ -42,6 +42,6 @@ def test_values_of_kernels_of_differences_do_not_depend_on_the_place_of_the_rows
     kernel, global_random_seed
 ):
     X = np.random.default_rng(global_random_seed).normal(size=(30, 3))
-    (block,) = blocks(kernel, [X + 1e7])
+    block = blocks(kernel, X + 1e7)(slice(None))
     K, _ = block(X[:4] + 1e7)
     np.testing.assert_allclose(K, kernel(X[:4], X), atol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 from tests.solvers.few_vectors.fitting import exact, problem
 
 import mercer as mc
-from mercer.solvers.few_vectors.objective import Fit, Objective, Rows, joined
+from mercer.solvers.few_vectors.objective import Fit, Objective, Rows
 
 KERNELS = [
     mc.Gaussian(0.3),
@@ -19,7 +19,9 @@ KERNELS = [
 def _at(data, Z, B, b, weight, ridge):
     """The value of margins and its gradients in Z, B and b."""
     p = len(Z)
-    value, slope, _ = data.margins(joined(Z, B, b), np.ones((p, 1)), np.eye(p), weight, ridge)
+    value, slope, _ = data.margins(
+        np.concatenate([Z, B, b], axis=None), np.ones((p, 1)), np.eye(p), weight, ridge
+    )
     parts = np.split(slope, np.cumsum([Z.size, B.size]))
     return value, *(part.reshape(each.shape) for part, each in zip(parts, (Z, B, b), strict=True))
 

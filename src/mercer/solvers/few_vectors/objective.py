@@ -71,11 +71,13 @@ class Rows:
 
     def take(self, places: Any) -> Rows:
         """Return some of the rows."""
-        arrays = {
-            name: getattr(self, name) for name in ("X", "outputs", "own", "labels", "weights")
-        }
         return replace(
-            self, **{name: array[places] for name, array in arrays.items() if array is not None}
+            self,
+            X=self.X[places],
+            outputs=self.outputs[places],
+            own=None if self.own is None else self.own[places],
+            labels=None if self.labels is None else self.labels[places],
+            weights=self.weights[places],
         )
 
 
@@ -127,7 +129,10 @@ class Objective:
         self._free: bool = not kernel.tags.nonnegative
         self._mass: float = float(np.sum(rows.weights))
 
-        def tile(places, X, block):
+        X = as_float64(rows.X)
+        block_of = blocks(kernel, X)
+
+        def tile(places):
             outputs = rows.outputs[places]
             weights = rows.weights[places]
             outputs32 = outputs.astype(np.float32)
@@ -141,8 +146,8 @@ class Objective:
                 margins = _Margins(columns, own, np.abs(own), targets, counts)
             return _Tile(
                 places,
-                Points(X),
-                block,
+                Points(X[places]),
+                block_of(places),
                 outputs,
                 weights,
                 outputs32,
@@ -151,8 +156,7 @@ class Objective:
             )
 
         cuts = _cuts(concerned)
-        parts = [as_float64(rows.X[places]) for places in cuts]
-        self._tiles = list(map(tile, cuts, parts, blocks(kernel, parts)))
+        self._tiles = list(map(tile, cuts))
         self._each: AnyFunction = map if len(cuts) == 1 else _on_threads
         self._sums = sum(tile.weights @ tile.outputs for tile in self._tiles)
 
@@ -177,9 +181,9 @@ class Objective:
         steep = self._steepness(Z, B)[:, None]
         C = L.T @ B
         objective = functools.partial(self.margins, steep=steep, L=L, weight=weight, ridge=ridge)
-        first = joined(steep * Z, C, b)
-        most = joined(steep * reach(Z), reach(C), reach(b))
-        least = None if self._free else joined(np.zeros(Z.size), np.full(C.size + b.size, -np.inf))
+        first = np.concatenate([steep * Z, C, b], axis=None)
+        most = np.concatenate([steep * reach(Z), reach(C), reach(b)], axis=None)
+        least = None if self._free else np.repeat([0.0, -np.inf], [Z.size, C.size + b.size])
         return descend(objective, first, passes, callback, most, least) or start
 
     def least_squares(self, z: Array, ridge: float) -> tuple[float, Array, Fit]:
@@ -258,16 +262,16 @@ class Objective:
             slope_B[:, tile.margins.columns] += in_B
             slope_b[tile.margins.columns] += in_b
         slope_C = solve_triangular(L, slope_B / n + 2 * ridge * B, lower=True)
-        slope = np.concatenate(
-            [(_total(slopes) * self._moving / n / steep).ravel(), slope_C.ravel(), slope_b / n]
-        )
+        slope_Z = _total(slopes) * self._moving / n / steep
+        slope = np.concatenate([slope_Z, slope_C, slope_b / n], axis=None)
         return float(_total(values)) / n + ridge * np.sum(B * B), slope, Fit(Z, B, b)
 
     def loss(self, fit: Fit, weight: float) -> Any:
         """Return the margin objective per row without its ridge, or the squared differences if there are no signs."""
         if self._tiles[0].margins is not None:
             p = len(fit.points)
-            return self.margins(joined(*fit), np.ones((p, 1)), np.eye(p), weight, 0.0)[0]
+            v = np.concatenate(fit, axis=None)
+            return self.margins(v, np.ones((p, 1)), np.eye(p), weight, 0.0)[0]
 
         def task(tile):
             errors = self._values(tile, fit.points) @ fit.coef + fit.intercept - tile.outputs
@@ -394,11 +398,6 @@ class _Spent(Exception):
     """All evaluations of a descent are used, or a step leaves the range of float32."""
 
 
-def joined(*parts: Array) -> Array:
-    """Return the numbers of several arrays, one after the other."""
-    return np.concatenate([part.ravel() for part in parts])
-
-
 def reach(start: Array) -> Array:
     """Return how far from 0 numbers may go, of which a line search, as over few rows, leaves the range of float32."""
     # far beyond what a descent needs, and in range
@@ -459,8 +458,8 @@ def descend(
 # --- kernel values of vectors at a block of rows in float32, and their gradients in the vectors -----------------------
 
 
-def blocks(kernel: Kernel, parts: list[Array]) -> list[Callable[[Array], Any]]:
-    """Return a function of vectors Z (p, d) for each part (n, d) of the rows: kernel values (p, n) and their gradient.
+def blocks(kernel: Kernel, X: Array) -> Callable[[Any], Callable[[Array], Any]]:
+    """Return a function of places in X, that of vectors Z (p, d) which gives kernel values (p, n) and their gradient.
 
     The gradient is a function of factors L (p, r) and R (n, r): that in Z of the sum of the values times L R^T. The
     exponents of a Gaussian kernel are one matrix product.
@@ -469,24 +468,24 @@ def blocks(kernel: Kernel, parts: list[Array]) -> list[Callable[[Array], Any]]:
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.solvers.few_vectors.objective import blocks
-    >>> (block,) = blocks(mc.Gaussian(1.0), [np.array([[0.0], [1.0]])])
+    >>> block = blocks(mc.Gaussian(1.0), np.array([[0.0], [1.0]]))(slice(None))
     >>> K, gradient = block(np.array([[0.0]]))
     >>> K.round(2), gradient(np.ones((1, 1), np.float32), np.ones((2, 1), np.float32)).round(2)
     (array([[1.  , 0.37]], dtype=float32), array([[0.74]], dtype=float32))
     """
-    centre = sum(X.sum(axis=0, dtype=np.float64) for X in parts) / sum(map(len, parts))
+    centre = X.mean(axis=0)
     if type(kernel) is Gaussian:
         root = np.sqrt(2 * kernel.gamma)
-        scaled = [root * (X - centre) for X in parts]
+        scaled = root * (X - centre)
         # gamma |x - c|^2 below 1e3: exponents from inner products in float32 are exact to 1e-3
-        if max(np.sum(X * X, axis=1).max() for X in scaled) < 2e3:
-            return [_gaussian(X, centre, root) for X in scaled]
+        if np.sum(scaled * scaled, axis=1).max() < 2e3:
+            return lambda places: _gaussian(scaled[places], centre, root)
     shift = (
         centre
         if type(kernel) is Laplacian or form_of(kernel) == "radial"
         else np.zeros(len(centre))
     )
-    return [_plain(kernel, X, shift) for X in parts]
+    return lambda places: _plain(kernel, X[places], shift)
 
 
 def _plain(kernel, X, shift):
