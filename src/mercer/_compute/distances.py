@@ -39,6 +39,9 @@ def recompute_row(x, Z, norm, norms, share, scale, out):
                 difference = x[k] - Z[j, k]
                 total += difference * difference
             out[j] = scale * total
+            close -= 1
+            if close == 0:
+                return
 
 
 @compiled

@@ -54,7 +54,7 @@ def test_rows_hold_the_kernel_values_of_some_points_with_all(
     n = m - 58
     X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(n, d)) / np.sqrt(d)
     out, wanted = np.empty((3, m), dtype), np.array([33, n - 1, 0])
-    fill_rows(_points(kernel, X, dtype, m), wanted, out)
+    fill_rows(_points(kernel, X, dtype, m), wanted, out, 0)
     np.testing.assert_allclose(out[:, :n], kernel(X)[wanted], rtol=accuracy, atol=accuracy)
 
 
@@ -79,6 +79,24 @@ def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
     np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
     assert (K[np.arange(2, 12), wanted] == 1).all()
     assert not K[:2].any()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+def test_rows_that_come_in_parts_hold_the_same_values_as_rows_that_come_at_once(
+    kernel, global_random_seed
+):
+    rng = np.random.default_rng(global_random_seed)
+    points = _points(kernel, rng.normal(size=(128, 5)), np.float64, 128)
+    at_once = np.empty((128, 128))
+    fill_rows(points, np.arange(128), at_once, 0)
+    np.testing.assert_array_equal(at_once, at_once.T)
+    at_once[np.diag_indices(128)] = points.diagonal
+    K, slots = np.full((128, 128), np.nan), np.full(128, -1)
+    used = 0
+    # leading rows first, so that columns of the others are known
+    for part in np.split(np.append(np.arange(70), 70 + rng.permutation(58)), [3, 50, 90]):
+        used = add_rows(points, K, slots, used, part)
+    np.testing.assert_array_equal(K[slots], at_once)
 
 
 def test_known_rows_are_copied_in_the_order_of_the_points():
@@ -138,7 +156,7 @@ def test_kernels_with_a_kink_are_exact_for_nearly_equal_points(dtype, d, global_
     )
     X = np.concatenate([X, X * (1 + np.finfo(dtype).eps)])
     out, wanted = np.empty((3, 192), dtype), np.array([33, 159, 0])
-    fill_rows(_points(mc.Matern(2.0, 0.5), X, dtype, 192, kinked=True), wanted, out)
+    fill_rows(_points(mc.Matern(2.0, 0.5), X, dtype, 192, kinked=True), wanted, out, 0)
     distances = np.sqrt(((X[wanted, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
     error = np.abs(out[:, :160] - np.exp(-distances / 2))
     # the slope of the kernel is at most 1/2, and its values are at most 1

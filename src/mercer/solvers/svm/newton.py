@@ -390,10 +390,12 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
     chosen = order[:near]
     M = empty((near, -(-count // LANES) * LANES), np.float64, s.arena)
     places = empty(near, np.int64, s.arena)
+    slots = empty(near, np.int64, s.arena)
     # rows in float64 have their last digits if close pairs are computed again
     known = s.K.itemsize == M.itemsize and points.share == exact.share
     for a in range(near):
         places[a] = a
+        slots[a] = -1
         known &= s.slots[order[a]] >= 0
     for a in range(near if known else 0):
         row = s.K[s.slots[order[a]]]
@@ -401,7 +403,7 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
             M[a, c] = row[order[c]]
     if not known:
         tiles = tiles_of_points(exact, picked(own, order[:count], s.arena), M, s.arena)
-        add_rows(tiles, M, empty(near, np.int64, s.arena), 0, places)
+        add_rows(tiles, M, slots, 0, places)
     used = picked(s.coef, order[:count], s.arena)
     gradient = picked(target, chosen, s.arena)
     for a in range(near):

@@ -136,8 +136,8 @@ def tiles_of(rows, centre, points, K, arena=None):
 
 
 @functools.partial(compiled_vectors, inline=True)
-def _add_products(own, tile, k, stop, out):
-    """Add the inner products of a point with those of a tile to ``out``: coordinates k to stop, eight at a time."""
+def _add_products(own, tile, left, k, stop, out):
+    """Add the inner products of a point with those of a tile from ``left`` on: coordinates k to stop, by eights."""
     while k + 8 <= stop:
         a = own[k]
         b = own[k + 1]
@@ -148,29 +148,29 @@ def _add_products(own, tile, k, stop, out):
         g = own[k + 6]
         h = own[k + 7]
         # two at a time: Python makes tuples of more, which take longer to compile
-        p = tile[k]
-        q = tile[k + 1]
-        r = tile[k + 2]
-        s = tile[k + 3]
-        v = tile[k + 4]
-        w = tile[k + 5]
-        x = tile[k + 6]
-        y = tile[k + 7]
+        p = tile[k, left:]
+        q = tile[k + 1, left:]
+        r = tile[k + 2, left:]
+        s = tile[k + 3, left:]
+        v = tile[k + 4, left:]
+        w = tile[k + 5, left:]
+        x = tile[k + 6, left:]
+        y = tile[k + 7, left:]
         for t in range(out.size):
             first = a * p[t] + b * q[t] + c * r[t] + d * s[t]
             out[t] += first + (e * v[t] + f * w[t] + g * x[t] + h * y[t])
         k += 8
     while k < stop:
         a = own[k]
-        p = tile[k]
+        p = tile[k, left:]
         for t in range(out.size):
             out[t] += a * p[t]
         k += 1
 
 
 @compiled_vectors
-def fill_rows(points, wanted, out):
-    """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `Tiles`."""
+def fill_rows(points, wanted, out, left):
+    """Write kernel values of the points ``wanted`` with all from ``left`` on to the rows of ``out``; see `Tiles`."""
     wide()
     terms = points.terms
     # most kernels are one profile
@@ -186,49 +186,53 @@ def fill_rows(points, wanted, out):
         t = wanted[r]
         for k in range(tiles.shape[1]):
             own[r, k] = tiles[t // width, k, t % width]
-    for b in range(tiles.shape[0]):
+    for b in range(left // width, tiles.shape[0]):
         tile = tiles[b]
-        other = squares[b * width : (b + 1) * width]
+        start = larger(left, b * width)
+        first = start - b * width
+        other = squares[start : (b + 1) * width]
         for k in range(0, own.shape[1], DEPTH):
             for r in range(wanted.size):
-                part = out[r, b * width : (b + 1) * width]
+                part = out[r, start : (b + 1) * width]
                 if k == 0:
                     for t in range(part.size):
                         part[t] = 0
-                _add_products(own[r], tile, k, smaller(k + DEPTH, own.shape[1]), part)
+                _add_products(own[r], tile, first, k, smaller(k + DEPTH, own.shape[1]), part)
         for r in range(wanted.size):
-            part = out[r, b * width : (b + 1) * width]
+            part = out[r, start : (b + 1) * width]
             square = squares[wanted[r]]
             for t in range(part.size):
                 part[t] = square + other[t] + scale * part[t]
             if points.share > 0:
-                recompute_row(own[r], tile.T, square, other, points.share, factor, part)
+                recompute_row(own[r], tile[:, first:].T, square, other, points.share, factor, part)
+        # loops over known scalars need only the number of columns
+        columns = out[:, start : (b + 1) * width]
         if plain:
-            call_loop(terms.loops[0], own, tile, out, b * width, parameters)
+            call_loop(terms.loops[0], own, columns, out, start, parameters)
         else:
-            _add_terms(terms, own, tile, out, b * width)
+            _add_terms(terms, own, columns, out, start)
 
 
 @compiled_vectors
-def _add_terms(terms, own, tile, out, start):
-    """Replace the scalars of a tile in columns of ``out`` by the sum of the terms."""
+def _add_terms(terms, own, columns, out, start):
+    """Replace the scalars in some columns of ``out`` by the sum of the terms."""
     small()
     q = terms.loops.size
-    scalars = empty((own.shape[0], tile.shape[1]), out.dtype)
-    part = empty((own.shape[0], tile.shape[1]), out.dtype)
+    scalars = empty((own.shape[0], columns.shape[1]), out.dtype)
+    part = empty((own.shape[0], columns.shape[1]), out.dtype)
     for r in range(own.shape[0]):
-        row = out[r, start : start + tile.shape[1]]
+        row = out[r, start : start + columns.shape[1]]
         for t in range(row.size):
             scalars[r, t] = row[t]
             row[t] = terms.factors[q]
     for k in range(q):
         for r in range(own.shape[0]):
-            for t in range(tile.shape[1]):
+            for t in range(columns.shape[1]):
                 part[r, t] = scalars[r, t]
-        call_loop(terms.loops[k], own, tile, part, 0, terms.parameters[k])
+        call_loop(terms.loops[k], own, part, part, 0, terms.parameters[k])
         factor = terms.factors[k]
         for r in range(own.shape[0]):
-            row = out[r, start : start + tile.shape[1]]
+            row = out[r, start : start + columns.shape[1]]
             for t in range(row.size):
                 row[t] += factor * part[r, t]
 
@@ -250,10 +254,19 @@ def add_rows(points, K, slots, used, wanted):
     small()
     for start in range(0, wanted.size, TOGETHER):
         few = wanted[start : start + TOGETHER]
+        rows = K[used : used + few.size]
         if points.values.size:
-            _copy_rows(points.values, points.own, few, K[used : used + few.size])
+            _copy_rows(points.values, points.own, few, rows)
         else:
-            fill_rows(points, few, K[used : used + few.size])
+            # columns of rows that are known, in whole lanes: a look at many rows takes longer than values
+            left = 0
+            while left < slots.size <= AT_ONCE and slots[left] >= 0:
+                left += 1
+            left = left // LANES * LANES
+            fill_rows(points, few, rows, left)
+            for a in range(few.size):
+                for t in range(left):
+                    rows[a, t] = K[slots[t], few[a]]
         for a in range(few.size):
             t = few[a]
             K[used, t] = points.diagonal[t]
