@@ -17,7 +17,7 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 RUN_TESTS := -m pytest -n $(WORKERS) --dist loadfile
 
 # The tests that run on a device too.
-ON_DEVICE := tests/_compute/test_triton.py tests/_compute/test_normal.py tests/_compute/test_devices.py tests/estimators/test__model.py tests/test_factor.py
+ON_DEVICE := tests/_compute/test_triton.py tests/_compute/test_normal.py tests/_compute/test_devices.py tests/estimators/test_model.py tests/test_factor.py
 DEVICE ?= cpu
 
 .DEFAULT_GOAL := help

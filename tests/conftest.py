@@ -37,7 +37,7 @@ LIMITS = {
     "permuted_weights": ("mercer.permutation_tests", ("_WEIGHTS",)),
     "pair_values": ("mercer._compute.memory", ("BLOCK",)),
     "held_out_rows": ("mercer.estimators._few_vectors", ("_ENOUGH",)),
-    "sample_rows": ("mercer.estimators._base", ("_SAMPLE",)),
+    "sample_rows": ("mercer.estimators.base", ("_SAMPLE",)),
     "added_rows": ("mercer.estimators._svc_blocks", ("_LEAST",)),
     "passes": ("mercer.estimators._svc_blocks", ("_PASSES",)),
     "many_rows": ("mercer.solvers.few_vectors.trials", ("MANY",)),

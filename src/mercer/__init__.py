@@ -34,7 +34,7 @@ from mercer.permutation_tests import hsic_test, ksd_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.progress_bar import ProgressBar
 from mercer.projection import project
-from mercer.solvers._certify import Certificate, Residuals, certify
+from mercer.solvers.certify import Certificate, Residuals, certify
 
 if TYPE_CHECKING:
     from mercer import capacity, invariance, learning, manifold, maps, regularisation

@@ -10,8 +10,8 @@ from mercer._compute.points import dense, take_points
 from mercer.cli.failure import Failure, naming
 from mercer.cli.tables import require_file
 from mercer.compression import families
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._table import TableModel
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.table import TableModel
 from mercer.expansion import Expansion
 from mercer.formats.model_file import MAGIC, load
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from mercer.plot._axes import require
+from mercer.plot.axes import require
 
 # A function that draws into axes, such as the method ``plot`` of a display.
 Draw: TypeAlias = Callable[[Any], object]

@@ -28,11 +28,11 @@ from mercer.compression import families
 from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
-from mercer.estimators._svm import require_classes
-from mercer.estimators._table import TableModel
+from mercer.estimators.table import TableModel
+from mercer.estimators.validation import require_classes
 from mercer.kernels.direct_sum import kernel_of_data
 from mercer.linalg.generator import drawn_seed
-from mercer.reduction._reduce import by_default, check_limits, check_reduction
+from mercer.reduction.methods import by_default, check_limits, check_reduction
 
 
 @anywhere
@@ -177,7 +177,7 @@ def compress(
         raise TypeError(
             f"X must be training points, got {shown(X)}; write mercer.compress(model, X, y, n_vectors={shown(X)})."
         )
-    method = None if method is None else check_reduction(method)
+    method = check_reduction(method)
     check_limits(1 if is_share(n_vectors) else n_vectors, "max_loss", max_loss, method)
     _check_options(method, shared, threshold, holdout, neighbours)
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)

@@ -13,7 +13,7 @@ from mercer._compute.points import as_rows, count_points, dense, owned, take_poi
 from mercer._compute.targets import as_real_targets, class_places, refuse_targets
 from mercer.compression import families
 from mercer.distributed import named_columns
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators.base import KernelEstimator
 from mercer.expansion import Expansion, rows_of, with_intercept
 from mercer.kernels.direct_sum import kernel_of_data, without_marks
 from mercer.solvers.few_vectors.objective import Rows

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, shown, warn
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._calibration import fit_calibration
-from mercer.estimators._table import TableModel
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.calibration import fit_calibration
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
@@ -21,6 +20,7 @@ from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.quantile_svr import QuantileSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
+from mercer.estimators.table import TableModel
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, embedded, features, mean
 from mercer.formats import as_expansion

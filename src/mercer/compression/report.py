@@ -15,8 +15,8 @@ from mercer._compute.points import sum_squares
 from mercer._compute.register import storable
 from mercer._compute.threads import serial_blas
 from mercer.compression.vectors import is_share
-from mercer.estimators._base import KernelEstimator
-from mercer.reduction._reduce import check_limits
+from mercer.estimators.base import KernelEstimator
+from mercer.reduction.methods import check_limits
 
 
 @storable

@@ -15,7 +15,7 @@ from mercer.compression import families
 from mercer.compression.data import Data, answers
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.vectors import Vectors
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators.base import KernelEstimator
 from mercer.expansion import Expansion, rows_of
 from mercer.kernels.direct_sum import kernel_of_data
 from mercer.reduction.subset import eliminate, independent

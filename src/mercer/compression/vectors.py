@@ -9,7 +9,7 @@ import scipy.linalg
 
 from mercer._common import AnyFunction, Array
 from mercer._compute.points import join_points, take_points
-from mercer.estimators._base import exact_vectors
+from mercer.estimators.base import exact_vectors
 from mercer.expansion import Expansion, sqdist
 from mercer.kernels import Gaussian, VariableWidthGaussian
 from mercer.kernels.direct_sum import kernel_of_data

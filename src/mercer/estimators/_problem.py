@@ -21,10 +21,10 @@ from mercer._compute.points import (
     widened,
 )
 from mercer._compute.profile import at_zero, evaluate_profile
-from mercer.estimators._model import Model
+from mercer.estimators.model import Model
 from mercer.kernels.base import Kernel, size_of_values, validated
 from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 from mercer.solvers.svm import Infeasible
 from mercer.solvers.svm.bounded import is_doubtful
 from mercer.solvers.svm.dual import Dual, Solution, groups

@@ -28,14 +28,14 @@ from mercer._common import (
     warn,
 )
 from mercer.distributed import in_memory
-from mercer.estimators._model import attribute, available, estimator_mixin, fits, on_device
 from mercer.estimators._problem import ATTAINABLE, Problem, largest_value, warn_rounded
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
+from mercer.estimators.model import attribute, available, estimator_mixin, fits, on_device
 from mercer.expansion import Expansion
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, with_params
 from mercer.kernels.shorthand import kernel_of
-from mercer.solvers._certify import certify
+from mercer.solvers.certify import certify
 from mercer.solvers.svm.bounded import REFINED
 from mercer.solvers.svm.cross_validation import (
     Fold,

@@ -14,15 +14,15 @@ from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.distributed.blocks import Blocks
-from mercer.estimators._base import require_rows
-from mercer.estimators._classifier import Labels, class_weights, labels_of
-from mercer.estimators._model import Model
-from mercer.estimators._svm import require_classes
+from mercer.estimators.base import require_rows
+from mercer.estimators.classifier import Labels, class_weights, labels_of
+from mercer.estimators.model import Model
+from mercer.estimators.validation import require_classes
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.operators import in_float64
-from mercer.solvers._certify import Certificate, certify, total
+from mercer.solvers.certify import Certificate, certify, total
 from mercer.solvers.svm import multiclass
 
 # Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each

@@ -27,9 +27,6 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._inherited import OutlierMixin, RegressorMixin
-from mercer.estimators._model import Model, attribute, estimator_mixin, fits, of_points
 from mercer.estimators._problem import (
     Problem,
     Solved,
@@ -39,7 +36,10 @@ from mercer.estimators._problem import (
     regression_tolerance,
     warn_coarse,
 )
-from mercer.estimators._validation import check_lengths, count_rows
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.inherited import OutlierMixin, RegressorMixin
+from mercer.estimators.model import Model, attribute, estimator_mixin, fits, of_points
+from mercer.estimators.validation import check_lengths, count_rows, require_classes
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram, kept_product
 from mercer.kernels.bandwidth import warn_degenerate
@@ -47,7 +47,7 @@ from mercer.kernels.dot import Linear
 from mercer.kernels.forms import is_flat_combination
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import Convexity
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 from mercer.solvers.svm import Infeasible, Options, certificate, solve_dual
 from mercer.solvers.svm.certificates import (
     certificates_of,
@@ -518,11 +518,3 @@ def copy_validation(source: Model, model: Model) -> None:
     for name in _VALIDATED:
         if hasattr(source, name):
             setattr(model, name, getattr(source, name))
-
-
-def require_classes(model: Any, classes: Array) -> None:
-    """Raise unless the classes of labels are those of a fitted classifier."""
-    if not np.array_equal(classes, model.classes_):
-        found = shown(classes.tolist())
-        fitted = shown(model.classes_.tolist())
-        raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")

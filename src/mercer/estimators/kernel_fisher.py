@@ -18,15 +18,15 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer.estimators._base import KernelTransformer, OverLandmarks
-from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import fits, of_points, storable_estimator
-from mercer.estimators._validation import as_labels
+from mercer.estimators.base import KernelTransformer, OverLandmarks
+from mercer.estimators.inherited import ClassifierMixin
+from mercer.estimators.model import fits, of_points, storable_estimator
+from mercer.estimators.validation import as_labels
 from mercer.expansion import values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex
 from mercer.solvers import fisher
-from mercer.solvers._certify import Residuals
+from mercer.solvers.certify import Residuals
 
 
 @storable_estimator

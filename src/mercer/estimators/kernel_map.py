@@ -9,15 +9,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
-from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._model import adds, fits, of_points, on_device, storable_estimator
+from mercer.estimators.base import CoordinateTransformer
+from mercer.estimators.model import adds, fits, of_points, on_device, storable_estimator
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.shorthand import KernelLike
 from mercer.maps import Coordinates, extend, recentred, residuals
-from mercer.maps._onto_landmarks import principal_coordinates
-from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import spectral_coordinates, spectral_route
-from mercer.solvers._certify import Residuals
+from mercer.maps.landmark_pca import principal_coordinates
+from mercer.maps.landmark_pca import route as moments_route
+from mercer.solvers.certify import Residuals
 
 
 @storable_estimator

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer, shown
 from mercer._compute.points import count_points, take_points
 from mercer.distributed import InMemory
-from mercer.estimators._base import CoordinateTransformer
-from mercer.estimators._model import (
+from mercer.estimators.base import CoordinateTransformer
+from mercer.estimators.model import (
     adds,
     attribute,
     available,
@@ -25,11 +25,11 @@ from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, as_kernel
 from mercer.linalg.operators import InnerProducts
 from mercer.maps import Coordinates, residuals
-from mercer.maps._onto_landmarks import principal_coordinates
-from mercer.maps._onto_landmarks import route as moments_route
 from mercer.maps.coordinates import as_coordinates
+from mercer.maps.landmark_pca import principal_coordinates
+from mercer.maps.landmark_pca import route as moments_route
 from mercer.solvers import pca
-from mercer.solvers._certify import Residuals
+from mercer.solvers.certify import Residuals
 
 
 @available

@@ -18,10 +18,10 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks, parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import adds, fits, of_points, storable_estimator
-from mercer.estimators._validation import as_labels
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.inherited import ClassifierMixin
+from mercer.estimators.model import adds, fits, of_points, storable_estimator
+from mercer.estimators.validation import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -29,7 +29,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
-from mercer.solvers._certify import Residuals
+from mercer.solvers.certify import Residuals
 
 
 @storable_estimator

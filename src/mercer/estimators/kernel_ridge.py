@@ -30,16 +30,16 @@ from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_p
 from mercer._compute.readable import is_dask, known_rows
 from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.estimators._base import OverLandmarks
-from mercer.estimators._inherited import RegressorMixin
-from mercer.estimators._model import (
+from mercer.estimators.base import OverLandmarks
+from mercer.estimators.inherited import RegressorMixin
+from mercer.estimators.model import (
     attribute,
     fits,
     of_points,
     on_device,
     storable_estimator,
 )
-from mercer.estimators._validation import check_lengths, given_weights
+from mercer.estimators.validation import check_lengths, given_weights
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import without_marks
@@ -50,7 +50,7 @@ from mercer.linalg.convexity import Convexity, convexity, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import InnerProducts, in_float64
 from mercer.solvers import intervals, ridge
-from mercer.solvers._certify import Residuals
+from mercer.solvers.certify import Residuals
 
 
 @storable_estimator

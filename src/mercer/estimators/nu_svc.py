@@ -7,11 +7,11 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
-from mercer.estimators._classifier import SupportVectorClassifier, store
-from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._svm import check_share
-from mercer.estimators._validation import count_rows, given_weights
-from mercer.solvers._certify import total
+from mercer.estimators.classifier import SupportVectorClassifier, store
+from mercer.estimators.model import fits, storable_estimator
+from mercer.estimators.validation import count_rows, given_weights
+from mercer.solvers.certify import total
 from mercer.solvers.svm import certificate
 from mercer.solvers.svm.certificates import AT_BOUND, STORED
 from mercer.solvers.svm.nu import smallest_margin

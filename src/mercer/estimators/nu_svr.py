@@ -3,8 +3,8 @@
 from dataclasses import KW_ONLY
 
 from mercer._common import check_positive
-from mercer.estimators._model import storable_estimator
 from mercer.estimators._svm import Regression, check_share
+from mercer.estimators.model import storable_estimator
 from mercer.solvers.svm.dual import regression_dual
 
 

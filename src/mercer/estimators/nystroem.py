@@ -9,8 +9,8 @@ from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Work
-from mercer.estimators._base import KernelTransformer
-from mercer.estimators._model import fits, of_points, storable_estimator
+from mercer.estimators.base import KernelTransformer
+from mercer.estimators.model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, values_at
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
@@ -20,7 +20,7 @@ from mercer.landmarks import route as landmarks_route
 from mercer.linalg import eigh
 from mercer.maps import residuals
 from mercer.maps.coordinates import spectral_coordinates
-from mercer.solvers._certify import Residuals
+from mercer.solvers.certify import Residuals
 
 
 @storable_estimator

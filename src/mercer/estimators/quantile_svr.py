@@ -19,7 +19,6 @@ from mercer._common import (
 )
 from mercer._compute.routes import Size
 from mercer.distributed import in_memory
-from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._problem import Problem, centre_and_scale, regression_tolerance
 from mercer.estimators._search import (
     calibration_tolerance,
@@ -30,6 +29,7 @@ from mercer.estimators._search import (
     work_of_folds,
 )
 from mercer.estimators._svm import Regression, check_positives
+from mercer.estimators.model import of_points, on_device, storable_estimator
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.dual import Dual, regression_dual

@@ -12,15 +12,15 @@ from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
 from mercer._compute.routes import Work
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._base import OverLandmarks
-from mercer.estimators._classifier import SupportVectorClassifier, store, store_classes
-from mercer.estimators._model import fits, storable_estimator
 from mercer.estimators._problem import conclude, in_range
 from mercer.estimators._svm import check_C
+from mercer.estimators.base import OverLandmarks
+from mercer.estimators.classifier import SupportVectorClassifier, store, store_classes
+from mercer.estimators.model import fits, storable_estimator
 from mercer.expansion import features
 from mercer.kernels.dot import Linear
 from mercer.linalg import eigh
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm import certificate
 

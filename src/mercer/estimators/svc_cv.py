@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.metrics import check_scoring
 
 from mercer._common import Array, PointsLike, check_choice, check_confidence, shown
-from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
-from mercer.estimators._classifier import ClassificationProblem, store_coefficients
-from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import of_points, on_device, storable_estimator
 from mercer.estimators._search import GridSearch, Units, keeps_model
+from mercer.estimators.calibration import calibrated, fit_calibration, has_probabilities
+from mercer.estimators.classifier import ClassificationProblem, store_coefficients
+from mercer.estimators.inherited import ClassifierMixin
+from mercer.estimators.model import of_points, on_device, storable_estimator
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike, kernel_of, with_kernel
 from mercer.solvers.svm.multiclass import class_values, decide, is_paired

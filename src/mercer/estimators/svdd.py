@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, as_float64, warn
 from mercer._compute.points import widened
-from mercer.estimators._model import attribute, of_points, storable_estimator
 from mercer.estimators._svm import Boundary, check_C
+from mercer.estimators.model import attribute, of_points, storable_estimator
 from mercer.expansion import Expansion, squares
 from mercer.solvers.svm.certificates import certificate
 from mercer.solvers.svm.dual import smallest_ball_dual

@@ -8,12 +8,12 @@ from scipy.special import log_softmax, softmax
 from sklearn.model_selection import KFold
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer.estimators._classifier import labels_of
-from mercer.estimators._inherited import ClassifierMixin
-from mercer.estimators._model import fits, on_device, storable_estimator
-from mercer.estimators._table import TableModel
+from mercer.estimators.classifier import labels_of
+from mercer.estimators.inherited import ClassifierMixin
+from mercer.estimators.model import fits, on_device, storable_estimator
 from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
+from mercer.estimators.table import TableModel
 from mercer.solvers.svm.multiclass import class_values, decide, is_paired
 
 # Bounds of the logarithm of the inverse temperature.

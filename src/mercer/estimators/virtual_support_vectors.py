@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.objects import Table, as_objects, as_table
 from mercer._compute.points import as_rows, count_points, join_points, point_keys, take_points
-from mercer.estimators._model import Model, fits, storable_estimator
-from mercer.estimators._validation import count_rows
 from mercer.estimators._wrapper import Wrapper
+from mercer.estimators.model import Model, fits, storable_estimator
+from mercer.estimators.validation import count_rows
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = (

@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import shown
 from mercer._compute.points import take_points
-from mercer.estimators._base import KernelEstimator
-from mercer.estimators._classifier import SupportVectorClassifier
-from mercer.estimators._table import TableModel
+from mercer.estimators.base import KernelEstimator
+from mercer.estimators.classifier import SupportVectorClassifier
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.svdd import SVDD
+from mercer.estimators.table import TableModel
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, squares
 from mercer.formats.fitted_expansion import FittedExpansion, PairClassifier

@@ -13,7 +13,7 @@ from mercer._common import T
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Table
 from mercer._compute.points import count_points, take_points
-from mercer.estimators._columns import Column
+from mercer.estimators.columns import Column
 from mercer.expansion import Expansion, rows_of
 from mercer.formats import allowlist
 from mercer.formats.files import WIDEST
@@ -22,7 +22,7 @@ from mercer.kernels import Kernel, Rescaled
 from mercer.kernels.base import require_resolved
 from mercer.kernels.direct_sum import without_marks
 from mercer.maps.coordinates import Coordinates
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 from mercer.solvers.svm.multiclass import is_packed
 
 # Shapes of fitted attributes, most of which have one meaning in all models. A letter is one size within a model, and d

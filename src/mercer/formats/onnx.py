@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.symbols import folded
-from mercer.estimators._columns import decode
+from mercer.estimators.columns import decode
 from mercer.formats.portable import of_one_length, portable, view_of
 from mercer.formats.quantised import (
     CODED,

@@ -19,8 +19,8 @@ from mercer._compute.memory import require_memory
 from mercer._compute.objects import Table
 from mercer._compute.points import dense, widened
 from mercer._compute.symbols import PAIRS, Symbol, ordered, trace
-from mercer.estimators._calibration import calibrated, curve_of
-from mercer.estimators._columns import encode
+from mercer.estimators.calibration import calibrated, curve_of
+from mercer.estimators.columns import encode
 from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import summands
 from mercer.formats._as_expansion import read
@@ -102,7 +102,7 @@ class Portable:
     per_class : bool
         Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
     curves : array (q, 2, k) or None
-        Of calibrated decision values, see `mercer.estimators._calibration` and `of_one_length`.
+        Of calibrated decision values, see `mercer.estimators.calibration` and `of_one_length`.
     inverse_temperature : float or None
         Of probabilities that are a softmax of the scores, its factor.
     columns : list of Column, or None

@@ -28,7 +28,7 @@ from mercer.learning.candidates import aligned_weights, chosen_shares, weighted_
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights
 from mercer.linalg.convexity import convexity
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 from mercer.solvers.svm import Options
 
 METHODS = ("loo", "alignment", "svm")

@@ -2,7 +2,6 @@
 
 from mercer._elsewhere import explain_names
 from mercer.landmarks import select_landmarks
-from mercer.maps._onto_landmarks import onto_landmarks, trace_error
 from mercer.maps.coordinates import (
     Coordinates,
     extend,
@@ -15,6 +14,7 @@ from mercer.maps.coordinates import (
 )
 from mercer.maps.eigenfunctions import MercerMap, mercer_map
 from mercer.maps.fourier import FourierFeatures, random_fourier
+from mercer.maps.landmark_pca import onto_landmarks, trace_error
 from mercer.maps.monomials import monomial_count, ordered_monomials, unordered_monomials
 
 __all__ = [

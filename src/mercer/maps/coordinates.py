@@ -41,7 +41,7 @@ from mercer.factor import Wanted, eigenpairs, orthonormalised
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import NOISE
 from mercer.preimages import preimage
-from mercer.preimages._preimage import with_regression
+from mercer.preimages.methods import with_regression
 
 _logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import numpy as np
 from mercer import manifold
 from mercer._common import ArrayLike, as_float64
 from mercer.kernels.base import Kernel
-from mercer.plot import _axes
+from mercer.plot import axes
 
 
 @dataclass(eq=False, repr=False)
@@ -64,7 +64,7 @@ class MetricDisplay:
     def from_kernel(
         cls,
         kernel: Kernel,
-        region: _axes.Region,
+        region: axes.Region,
         *,
         n_grid: int = 13,
         radius: float | None = None,
@@ -89,7 +89,7 @@ class MetricDisplay:
         -------
         MetricDisplay
         """
-        _, _, centres = _axes.lattice(region, n_grid)
+        _, _, centres = axes.lattice(region, n_grid)
         return cls(centres, manifold.metric(kernel, centres), radius=radius, points=points).plot(ax)
 
     def plot(self, ax: object = None, *, color: str = "C0") -> Self:
@@ -106,25 +106,25 @@ class MetricDisplay:
         -------
         self
         """
-        self.ax_: Any = _axes.one(ax, (4.0, 4.0))
+        self.ax_: Any = axes.one(ax, (4.0, 4.0))
         from matplotlib.collections import PolyCollection
 
         centres = as_float64(self.centres)
-        axes = _half_axes(as_float64(self.metric))
-        there = np.isfinite(axes).all(axis=(1, 2))
+        half_axes = _half_axes(as_float64(self.metric))
+        there = np.isfinite(half_axes).all(axis=(1, 2))
         spacing = _spacing(centres)
         self.radius_: Any = (
-            _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
+            _fitting(spacing, half_axes[there]) if self.radius is None else float(self.radius)
         )
         t = np.linspace(0, 2 * np.pi, 49)
         circle = np.stack([np.cos(t), np.sin(t)])
         outlines = centres[there][:, None, :] + self.radius_ * np.swapaxes(
-            axes[there] @ circle, 1, 2
+            half_axes[there] @ circle, 1, 2
         )
         self.ellipses_: Any = PolyCollection(
             outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8
         )
-        _axes.dots(self.ax_, self.points)
+        axes.dots(self.ax_, self.points)
         self.ax_.add_collection(self.ellipses_)
         limits = np.stack([centres.min(axis=0) - spacing, centres.max(axis=0) + spacing], axis=1)
         self.ax_.set(aspect="equal", xlim=limits[0], ylim=limits[1], title="metric")
@@ -179,7 +179,7 @@ class SurfaceDisplay:
     def from_kernel(
         cls,
         kernel: Kernel,
-        region: _axes.Region,
+        region: axes.Region,
         *,
         n_grid: int = 60,
         points: ArrayLike | None = None,
@@ -203,7 +203,7 @@ class SurfaceDisplay:
         -------
         SurfaceDisplay
         """
-        x, y, plane = _axes.lattice(region, n_grid)
+        x, y, plane = axes.lattice(region, n_grid)
         log_volume = manifold.log_volume_element(kernel, plane)
         regular = np.isfinite(log_volume)
         curvature = np.full(len(plane), np.nan)
@@ -230,7 +230,7 @@ class SurfaceDisplay:
         -------
         self
         """
-        self.axes_: Any = _axes.grid(ax, 1, 2, (4.0, 3.4))[0]
+        self.axes_: Any = axes.grid(ax, 1, 2, (4.0, 3.4))[0]
         from matplotlib.colors import AsinhNorm
 
         curvature = np.ma.masked_invalid(self.curvature)
@@ -254,7 +254,7 @@ class SurfaceDisplay:
     def _panel(self, ax, values, title, ticks, **colours):
         image = ax.pcolormesh(self.x, self.y, values, shading="nearest", **colours)
         ax.figure.colorbar(image, ax=ax, ticks=ticks, format="%.3g")
-        _axes.dots(ax, self.points)
+        axes.dots(ax, self.points)
         ax.set(aspect="equal", title=title)
         return image
 
@@ -274,10 +274,10 @@ def _spacing(centres):
     return float(cKDTree(centres).query(centres, k=2)[0][:, 1].min()) if len(centres) > 1 else 1.0
 
 
-def _fitting(spacing, axes):
+def _fitting(spacing, half_axes):
     """Return the radius at which nine of ten ellipses are at most as long as the spacing."""
     return (
-        0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90))
-        if len(axes)
+        0.5 * spacing / float(np.percentile(np.linalg.norm(half_axes, axis=1).max(axis=1), 90))
+        if len(half_axes)
         else 1.0
     )

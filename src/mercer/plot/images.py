@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, shown
 from mercer._compute.points import dense
 from mercer.expansion import Expansion, rows_of
-from mercer.plot import _axes
+from mercer.plot import axes
 
 
 @dataclass(eq=False, repr=False)
@@ -90,7 +90,7 @@ class ImageGridDisplay:
         TypeError
             For an estimator without the method that is drawn.
         """
-        _axes.require_method(estimator, "denoise", "a fitted KernelPCA")
+        axes.require_method(estimator, "denoise", "a fitted KernelPCA")
         noisy = dense(X[:n_images])
         rows = {"noisy": noisy, "denoised": estimator.denoise(X[:n_images])}
         if clean is not None:
@@ -171,23 +171,23 @@ class ImageGridDisplay:
         """
         images = np.asarray(self.images)
         rows, columns = images.shape[:2]
-        self.axes_: Array = _axes.grid(ax, rows, 1, (0.55 * columns, 0.8))[:, 0]
+        self.axes_: Array = axes.grid(ax, rows, 1, (0.55 * columns, 0.8))[:, 0]
         low, high = (-1.0, 1.0) if self.signed else (np.nanmin(images[0]), np.nanmax(images[0]))
         cmap = ("RdBu_r" if self.signed else "cividis") if cmap is None else cmap
         self.strips_: list[Any] = [
-            axes.imshow(
+            panel.imshow(
                 _strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high
             )
-            for axes, row in zip(self.axes_, images, strict=True)
+            for panel, row in zip(self.axes_, images, strict=True)
         ]
         titles = [""] * rows if self.titles is None else list(self.titles)
         if len(titles) != rows:
             raise ValueError(
                 f"titles has {len(titles)} entries, but there are {rows} rows; give one for each."
             )
-        for axes, title in zip(self.axes_, titles, strict=True):
-            axes.set_axis_off()
-            axes.set_title(title, loc="left", pad=3)
+        for panel, title in zip(self.axes_, titles, strict=True):
+            panel.set_axis_off()
+            panel.set_title(title, loc="left", pad=3)
         self.figure_: Any = self.axes_[0].figure
         return self
 

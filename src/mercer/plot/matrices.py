@@ -9,7 +9,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed
 from mercer.capacity import spectrum
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, require_kernel
-from mercer.plot import _axes
+from mercer.plot import axes
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +83,7 @@ class GramDisplay:
         gram = Gram(kernel, X, memory=memory)
         if y is None:
             return cls(gram.dense()).plot(ax)
-        y = _axes.labels(y, gram.shape[0])
+        y = axes.labels(y, gram.shape[0])
         order = np.argsort(y, kind="stable")
         counts = np.unique(y, return_counts=True)[1]
         return cls(gram.dense()[np.ix_(order, order)], boundaries=np.cumsum(counts)[:-1]).plot(ax)
@@ -101,7 +101,7 @@ class GramDisplay:
         -------
         self
         """
-        ax = _axes.one(ax, (4.6, 3.8))
+        ax = axes.one(ax, (4.6, 3.8))
         self.image_: Any = ax.imshow(self.values, cmap=cmap, interpolation="nearest")
         ax.figure.colorbar(self.image_, ax=ax, label="k(x, z)")
         self.lines_: list[Any] = [
@@ -188,7 +188,7 @@ class SpectrumDisplay:
         self
         """
         found = self.spectrum
-        self.axes_: Array = _axes.grid(ax, 1, 2, (3.6, 2.8))
+        self.axes_: Array = axes.grid(ax, 1, 2, (3.6, 2.8))
         left, right = self.axes_[0]
         number = np.arange(1, len(found.values) + 1)
         self.eigenvalues_: Any = left.semilogy(number, found.values / found.n, ".-", color="C0")[0]

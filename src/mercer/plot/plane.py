@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import Array, ArrayLike, as_float64
 from mercer._compute.points import dense
 from mercer.expansion import Expansion, rows_of
-from mercer.plot import _axes
+from mercer.plot import axes
 from mercer.preimages import preimage
 
 _MARKERS = "o^sDvP*X"
@@ -76,7 +76,7 @@ class DecisionBoundaryDisplay:
         X: ArrayLike,
         y: ArrayLike | None = None,
         *,
-        region: _axes.Region | None = None,
+        region: axes.Region | None = None,
         n_grid: int = 100,
         ax: object = None,
     ) -> Self:
@@ -110,16 +110,14 @@ class DecisionBoundaryDisplay:
         TypeError
             For an estimator without the method that is drawn.
         """
-        points = _axes.plane("X", X)
-        y = None if y is None else _axes.labels(y, len(points))
-        first, second, grid = _axes.lattice(_axes.box(points) if region is None else region, n_grid)
-        grid = _axes.named_as(X, grid)
+        points = axes.plane("X", X)
+        y = None if y is None else axes.labels(y, len(points))
+        first, second, grid = axes.lattice(axes.box(points) if region is None else region, n_grid)
+        grid = axes.named_as(X, grid)
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
         if not multiclass:
-            _axes.require_method(
-                estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD"
-            )
+            axes.require_method(estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD")
         values = (
             np.searchsorted(classes, estimator.predict(grid))
             if multiclass
@@ -151,14 +149,14 @@ class DecisionBoundaryDisplay:
         -------
         self
         """
-        ax = _axes.one(ax, (4.8, 4.0))
+        ax = axes.one(ax, (4.8, 4.0))
         values = np.asarray(self.values)
         if self.multiclass:
             levels = np.arange(values.max() + 2) - 0.5
             lines = levels
             options = {"cmap": cmap or "cividis", "alpha": 0.5}
         else:
-            levels = _axes.levels(values)
+            levels = axes.levels(values)
             lines = np.array([-1.0, 0.0, 1.0] if self.margins else [0.0])
             options = {"cmap": cmap or "PuOr_r", "alpha": 0.6}
         self.surface_: Any = ax.contourf(self.x, self.y, values, levels, **options)
@@ -171,7 +169,7 @@ class DecisionBoundaryDisplay:
             )
         if self.points is not None:
             self._draw_points(ax)
-        self.vectors_: Any = _axes.markers(
+        self.vectors_: Any = axes.markers(
             ax, self.vectors, "o", markersize=9, color="black", markerfacecolor="none"
         )
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
@@ -258,7 +256,7 @@ class KernelPCAContoursDisplay:
         estimator: object,
         X: ArrayLike,
         *,
-        region: _axes.Region | None = None,
+        region: axes.Region | None = None,
         n_grid: int = 80,
         titles: ArrayLike | None = None,
         ax: object = None,
@@ -290,10 +288,10 @@ class KernelPCAContoursDisplay:
         TypeError
             For an estimator without the method that is drawn.
         """
-        _axes.require_method(estimator, "transform", "a fitted KernelPCA")
-        points = _axes.plane("X", X)
-        x, y, grid = _axes.lattice(_axes.box(points) if region is None else region, n_grid)
-        scores = np.asarray(estimator.transform(_axes.named_as(X, grid)))
+        axes.require_method(estimator, "transform", "a fitted KernelPCA")
+        points = axes.plane("X", X)
+        x, y, grid = axes.lattice(axes.box(points) if region is None else region, n_grid)
+        scores = np.asarray(estimator.transform(axes.named_as(X, grid)))
         blocks = scores.T.reshape(-1, n_grid, n_grid)
         return cls(x, y, blocks, points=points, titles=titles).plot(ax, n_columns=n_columns)
 
@@ -315,7 +313,7 @@ class KernelPCAContoursDisplay:
         """
         n = len(self.scores)
         columns = min(n_columns, n)
-        self.axes_: Array = _axes.grid(ax, -(-n // columns), columns, (1.8, 1.7))
+        self.axes_: Array = axes.grid(ax, -(-n // columns), columns, (1.8, 1.7))
         panels = self.axes_.ravel()
         titles = [str(k + 1) for k in range(n)] if self.titles is None else self.titles
         self.contours_: list[Any] = [
@@ -328,9 +326,9 @@ class KernelPCAContoursDisplay:
         return self
 
     def _panel(self, ax, values, title, cmap):
-        contours = ax.contourf(self.x, self.y, values, levels=_axes.levels(values), cmap=cmap)
+        contours = ax.contourf(self.x, self.y, values, levels=axes.levels(values), cmap=cmap)
         ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
-        _axes.dots(ax, self.points)
+        axes.dots(ax, self.points)
         ax.set(aspect="equal", xticks=[], yticks=[], title=title)
         ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
         return contours
@@ -414,7 +412,7 @@ class PreImagePathsDisplay:
         TypeError
             If the method has no iterations.
         """
-        start = _axes.plane("start", start)
+        start = axes.plane("start", start)
         found = preimage(psi, method, start)
         if not hasattr(found.method, "max_iter"):
             raise TypeError(
@@ -456,7 +454,7 @@ class PreImagePathsDisplay:
         TypeError
             For an estimator without ``reconstruct``.
         """
-        _axes.require_method(estimator, "reconstruct", "a fitted KernelPCA")
+        axes.require_method(estimator, "reconstruct", "a fitted KernelPCA")
         psi = estimator.reconstruct(estimator.transform(X))
         return cls.from_expansion(psi, X, estimator.preimage, points=points, n_steps=n_steps, ax=ax)
 
@@ -474,8 +472,8 @@ class PreImagePathsDisplay:
         -------
         self
         """
-        ax = _axes.one(ax, (4.4, 4.2))
-        _axes.markers(ax, self.points, ".", color="0.7", markersize=4, zorder=0)
+        ax = axes.one(ax, (4.4, 4.2))
+        axes.markers(ax, self.points, ".", color="0.7", markersize=4, zorder=0)
         self.lines_: list[Any] = ax.plot(
             *np.moveaxis(self.paths, 2, 0),
             "-",
@@ -484,7 +482,7 @@ class PreImagePathsDisplay:
             linewidth=1.0,
             color=color,
         )
-        self.ends_: Any = _axes.markers(ax, self.paths[-1], "o", markersize=5, color="black")
+        self.ends_: Any = axes.markers(ax, self.paths[-1], "o", markersize=5, color="black")
         ax.set_aspect("equal")
         self.ax_: Any = ax
         self.figure_: Any = ax.figure

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, as_float64, shown
 from mercer.capacity import report
-from mercer.plot import _axes
+from mercer.plot import axes
 
 
 @dataclass(eq=False, repr=False)
@@ -111,7 +111,7 @@ class BoundsDisplay:
         self
         """
         bounds = list(self.bounds)
-        ax = _axes.one(ax, (6.4, 0.9 + 0.34 * len(bounds)))
+        ax = axes.one(ax, (6.4, 0.9 + 0.34 * len(bounds)))
         places = np.arange(len(bounds))
         # a vacuous bound may be infinite
         lengths = [one.trivial if one.vacuous else one.value for one in bounds]
@@ -262,7 +262,7 @@ class ReductionDisplay:
         ReductionDisplay
         """
         for each in estimators:
-            _axes.require_method(each, "report_", "models that mercer.compress returned")
+            axes.require_method(each, "report_", "models that mercer.compress returned")
         sizes = np.array([each.report_.vectors_after for each in estimators])
         errors = np.array([1 - each.score(X, y) for each in estimators])
         reference = None if full is None else 1 - full.score(X, y)
@@ -295,7 +295,7 @@ class ReductionDisplay:
         -------
         self
         """
-        ax = _axes.one(ax, (4.8, 3.2))
+        ax = axes.one(ax, (4.8, 3.2))
         line = {"marker": "o", "markersize": 3, "label": self.name} | line
         self.line_: Any = ax.plot(self.sizes, self.errors, **line)[0]
         color = self.line_.get_color()
@@ -404,7 +404,7 @@ class ParameterGridDisplay:
         TypeError
             For an estimator that is not a fitted search.
         """
-        _axes.require_method(search, "cv_results_", "a fitted SVCCV, SVRCV or GridSearchCV")
+        axes.require_method(search, "cv_results_", "a fitted SVCCV, SVRCV or GridSearchCV")
         results = search.cv_results_
         known = sorted(
             search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name)
@@ -439,10 +439,10 @@ class ParameterGridDisplay:
         -------
         self
         """
-        ax = _axes.one(ax, (5.0, 3.6))
+        ax = axes.one(ax, (5.0, 3.6))
         self.cells_: Any = ax.pcolormesh(_edges(self.x), _edges(self.y), self.scores, cmap=cmap)
         ax.figure.colorbar(self.cells_, ax=ax, label="mean score")
-        self.best_: Any = _axes.markers(
+        self.best_: Any = axes.markers(
             ax, self.best, "*", markersize=14, color="white", markeredgecolor="black"
         )
         ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])

@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,41 +16,17 @@ from mercer._common import (
     check_function,
     counting,
     refuse_large,
-    shown,
     warn,
 )
 from mercer._compute.devices import anywhere
-from mercer._compute.objects import Objects, as_objects, type_name
+from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, dense, take_points
 from mercer.expansion import Expansion, require_symmetric, rows_of
-from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import kernel_of_data
-from mercer.kernels.forms import flat_kernel, form_of
-from mercer.linalg.operators import in_float64
 from mercer.preimages.base import Found, Method, PreImage, choose_method
-from mercer.preimages.descent import (
-    best_of,
-    dense_rows,
-    nearest,
-    over_rows,
-    paired_values,
-    squared_norms,
-)
-from mercer.preimages.fixed_point import FixedPoint
-from mercer.preimages.gradient import Gradient
-from mercer.preimages.inverse import Distances, Exact
-from mercer.preimages.learned import Learned
+from mercer.preimages.descent import best_of, dense_rows, nearest, paired_values, squared_norms
+from mercer.preimages.methods import NAMES, checked_psi, method_for
 from mercer.preimages.search import Search
-
-_NAMES = {
-    "auto": NoneType,
-    "fixed_point": FixedPoint,
-    "gradient": Gradient,
-    "distances": Distances,
-    "learned": Learned,
-    "exact": Exact,
-    "search": Search,
-}
 
 
 @anywhere
@@ -127,7 +102,7 @@ def preimage(
 def _among_rows(psi, method, start, callback):
     """Return pre-images among rows of numbers."""
     psi64 = checked_psi(psi)
-    method, why = method_for(psi.kernel, method, _NAMES, Method)
+    method, why = method_for(psi.kernel, method, NAMES, Method)
 
     values = None
     if start is not None:
@@ -217,7 +192,7 @@ def _without_negative(found, distances, kernel):
 
 def _search(psi, method, start):
     """Return pre-images among objects."""
-    method = choose_method(method, _NAMES, Method, "Search()") or Search()
+    method = choose_method(method, NAMES, Method, "Search()") or Search()
     if not isinstance(method, Search):
         raise TypeError(
             f"{type(method).__name__} makes rows of numbers, but psi is over points in a list; use method='search'."
@@ -241,33 +216,6 @@ def _search(psi, method, start):
     return PreImage(
         found.points, found.converged, found.n_iter, method, why, np.ones(len(psi), int), distances
     )
-
-
-def with_regression(method: Any, psi: Expansion) -> Any:
-    """Return a learned method with its regression on the points of psi, other methods as they are."""
-    learned = Learned() if isinstance(method, str) and method == "learned" else method
-    if not isinstance(learned, Learned) or isinstance(psi.points, Objects):
-        return method
-    return learned.fitted(checked_psi(psi))
-
-
-def checked_psi(psi: Expansion) -> Expansion:
-    """Return an expansion over rows of numbers in float64, or raise a TypeError."""
-    require_symmetric("psi", psi)
-    if psi.kernel.tags.points == "indices":
-        raise TypeError(
-            f"pre-images need input points, and {type(psi.kernel).__name__} has only indices; use a kernel on rows of "
-            "numbers."
-        )
-    points = psi.points
-    if not over_rows(psi):
-        raise TypeError(
-            f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; "
-            "mercer.reduce(psi[:, j], 1, method='greedy') selects one of these points for vector j."
-        )
-    if psi.coef is not None:
-        refuse_large("coef", psi.coef)
-    return psi if points.dtype == np.float64 else in_float64(psi)
 
 
 def own_values(psi: Expansion) -> Any:
@@ -300,30 +248,3 @@ def explain(why: str, found: Found) -> str:
         return why
     parts = "; ".join(f"{count}: {reason}" for reason, count in failures.most_common(5))
     return f"{why}. {sum(failures.values())} of {len(found.converged)} did not converge: {parts}"
-
-
-def check_method(name: str, method: Any) -> None:
-    """Raise unless a parameter is "auto", the name of a method, or a record."""
-    choose_method(method, _NAMES, Method, "FixedPoint()", name)
-
-
-def method_for(
-    kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any
-) -> tuple[Any, ...]:
-    """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
-    method = choose_method(method, names, protocol, "FixedPoint()")
-    if method is None:
-        return _automatic(kernel)
-    method.require(kernel)
-    return method, f"{type(method).__name__} was requested"
-
-
-def _automatic(kernel):
-    name = type(kernel).__name__
-    if form_of(flat_kernel(kernel)) == "radial":
-        return FixedPoint(), f"{name} is radial: the fixed-point iteration applies"
-    if kernel_of_data(kernel).tags.differentiable:
-        return Gradient(), f"{name} is not radial, but has a gradient"
-    raise TypeError(
-        f"{shown(kernel)} is neither radial nor has a gradient in its points; use method='learned'."
-    )

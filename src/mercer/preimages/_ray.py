@@ -9,7 +9,7 @@ import numpy as np
 from mercer._common import ArrayLike, array_record, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
-from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
+from mercer.preimages._preimage import checked_start, explain, own_values
 from mercer.preimages.descent import (
     Quotient,
     best_of,
@@ -20,6 +20,7 @@ from mercer.preimages.descent import (
 )
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
+from mercer.preimages.methods import checked_psi, method_for
 
 _NAMES = {"auto": NoneType, "fixed_point": FixedPoint, "gradient": Gradient}
 

@@ -4,41 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import (
-    AnyFunction,
-    PointsLike,
-    check_function,
-    check_integer,
-    check_number,
-    shown,
-)
+from mercer._common import AnyFunction, PointsLike, check_function
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
-from mercer.kernels import Kernel, VariableWidthGaussian
 from mercer.kernels.base import check_pairwise
-from mercer.preimages.base import choose_method
 from mercer.projection import project
-from mercer.reduction.base import Method, Reduction, Stage, Target
-from mercer.reduction.construct import Construct
-from mercer.reduction.merge import Merge
-from mercer.reduction.path import L1, MaxNorm
-from mercer.reduction.refine import Refine, VariableWidths
-from mercer.reduction.subset import Eigenvector, Exhaustive, Greedy, Pivoted
+from mercer.reduction.base import Reduction, Stage, Target
+from mercer.reduction.methods import by_default, check_limits, check_reduction
+from mercer.reduction.subset import Greedy
 from mercer.reduction.trace import Trace, best
-
-_NAMES = {
-    "construct": Construct,
-    "merge": Merge,
-    "refine": Refine,
-    "variable_widths": VariableWidths,
-    "eigenvector": Eigenvector,
-    "exhaustive": Exhaustive,
-    "greedy": Greedy,
-    "l1": L1,
-    "max_norm": MaxNorm,
-    "pivoted": Pivoted,
-}
 
 
 def reduce(
@@ -117,7 +92,7 @@ def reduce(
     >>> len(answer.history), len(answer.at(2).expansion.points)
     (4, 2)
     """
-    method = None if method is None else check_reduction(method)
+    method = check_reduction(method)
     check_function("callback", callback)
     target = Target(psi)
     if method is None:
@@ -196,32 +171,6 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
         reason = "all candidates are needed" if trace.stages else reason
         trace.record(Stage(projected.points, np.arange(size)))
     return _result(trace, method, reason)
-
-
-def by_default(kernel: Kernel) -> Any:
-    """Return the method for vectors over a kernel."""
-    if type(kernel) is VariableWidthGaussian:
-        return VariableWidths()
-    return Construct() if kernel.tags.differentiable else Greedy()
-
-
-def check_reduction(method: Any) -> Any:
-    """Return the method for a string or a record, or raise an error that lists the strings."""
-    return choose_method(method, _NAMES, Method, "Construct()")
-
-
-def check_limits(
-    n_vectors: float | None, name: str, value: float | None, method: Any = None
-) -> None:
-    """Raise unless the number of vectors, or a share in [0, 1) of the error or score, or a method with one is given."""
-    if n_vectors is None and value is None and not getattr(method, "fixes_size", False):
-        raise ValueError(f"n_vectors and {name} are both None; give at least one of them.")
-    if n_vectors is not None:
-        check_integer("n_vectors", n_vectors)
-    if value is not None:
-        check_number(name, value)
-        if not 0 <= value < 1:
-            raise ValueError(f"{name} = {shown(value)} must be at least 0 and below 1.")
 
 
 def _without_zeros(target):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer.cli.demo import compression, denoising, page
 from mercer.cli.failure import naming
-from mercer.plot._axes import require
+from mercer.plot.axes import require
 
 
 def write(

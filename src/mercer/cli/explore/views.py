@@ -23,7 +23,7 @@ from mercer.plot import (
     KernelPCAContoursDisplay,
     ReductionDisplay,
 )
-from mercer.plot._axes import grid
+from mercer.plot.axes import grid
 
 # The numbers of a recipe by name.
 Numbers: TypeAlias = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from mercer._common import Array, record
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 
 
 class Joined(Sequence[Any]):

@@ -7,7 +7,7 @@ import mercer as mc
 from mercer.distributed import InMemory
 from mercer.linalg import cholesky
 from mercer.maps import onto_landmarks, spectral, trace_error
-from mercer.maps._onto_landmarks import _from_values, moments, principal_coordinates
+from mercer.maps.landmark_pca import _from_values, moments, principal_coordinates
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from mercer._common import Array, ArrayLike, PointsLike, check_weights, refuse_l
 from mercer._compute.points import are_valid, as_rows
 from mercer._compute.readable import computed, refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
-from mercer.estimators._model import Model
+from mercer.estimators.model import Model
 
 # Numbers below which squares lose digits, by their type.
 _LEAST = {
@@ -157,6 +157,14 @@ def as_labels(X: PointsLike, y: ArrayLike, model: str) -> Any:
             f"{error} For targets that are numbers write mercer.{regressor}()."
         ) from None
     return y
+
+
+def require_classes(model: Any, classes: Array) -> None:
+    """Raise unless the classes of labels are those of a fitted classifier."""
+    if not np.array_equal(classes, model.classes_):
+        found = shown(classes.tolist())
+        fitted = shown(model.classes_.tolist())
+        raise ValueError(f"y has the classes {found}, the fit had {fitted}; give y as in the fit.")
 
 
 def _are_plain_labels(y):

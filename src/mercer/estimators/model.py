@@ -31,7 +31,7 @@ from mercer._compute.points import owned
 from mercer._compute.register import storable
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
-from mercer.solvers._certify import Certificate
+from mercer.solvers.certify import Certificate
 
 _F = TypeVar("_F", bound=AnyFunction)
 _C = TypeVar("_C", bound=type[Any])
@@ -78,6 +78,7 @@ class Model(CallbackSupportMixin):
         explain_class(cls)
 
     def __new__(cls, *values: Any, **params: Any) -> Any:
+        """Return a model, or raise if the class has no such parameter."""
         # before __init__, whose error would not say what to write instead
         if is_dataclass(cls):
             refuse_unknown(cls, values, params)

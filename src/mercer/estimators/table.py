@@ -11,9 +11,9 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
-from mercer.estimators._columns import Column, deviation_of, encode, encoded, read_table, scaled
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import Model, attribute, estimator_mixin, on_device
+from mercer.estimators.columns import Column, deviation_of, encode, encoded, read_table, scaled
+from mercer.estimators.inherited import BaseEstimator
+from mercer.estimators.model import Model, attribute, estimator_mixin, on_device
 from mercer.expansion import Expansion, direct_sum, features, summands, values_at, with_intercept
 from mercer.learning import members
 from mercer.learning.members import Fitted, Rows

@@ -14,7 +14,7 @@ import mercer as mc
 (TYPES,) = (
     node
     for node in ast.parse(
-        (Path(mc.__file__).parent / "estimators" / "_inherited.py").read_text("utf-8")
+        (Path(mc.__file__).parent / "estimators" / "inherited.py").read_text("utf-8")
     ).body
     if isinstance(node, ast.If)
 )

@@ -7,8 +7,8 @@ from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from mercer._common import Array, ArrayLike, as_float64, shown
-from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._model import available
+from mercer.estimators.inherited import BaseEstimator
+from mercer.estimators.model import available
 
 
 @available

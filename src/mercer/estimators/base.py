@@ -39,9 +39,9 @@ from mercer._compute.readable import computed, refuse_container
 from mercer._compute.routes import Size, required
 from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, as_blocks, named_columns
-from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer.estimators._model import Model, estimator_mixin, of_points, on_device
-from mercer.estimators._validation import (
+from mercer.estimators.inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators.model import Model, estimator_mixin, of_points, on_device
+from mercer.estimators.validation import (
     are_known,
     count_rows,
     given_weights,
@@ -58,10 +58,10 @@ from mercer.kernels.shorthand import KernelLike, as_kernel, kernel_of, with_kern
 from mercer.landmarks import check_rule, given_landmarks, selected
 from mercer.linalg.generator import check_seed, sorted_sample
 from mercer.linalg.operators import LARGEST_ERROR
-from mercer.maps._onto_landmarks import block_moments
 from mercer.maps.coordinates import as_coordinates
-from mercer.preimages._preimage import check_method
-from mercer.solvers._certify import Certificate, Residuals
+from mercer.maps.landmark_pca import block_moments
+from mercer.preimages.methods import check_method
+from mercer.solvers.certify import Certificate, Residuals
 
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000
