@@ -6,7 +6,9 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.model_selection import KFold, LeaveOneGroupOut, RepeatedKFold
 
 import mercer as mc
@@ -220,6 +222,43 @@ def test_a_fit_to_a_given_matrix_or_to_sparse_rows_takes_the_bytes_of_its_plan(m
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
 )
+@pytest.mark.parametrize("memory", ["80MB", "1GB"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_machine_of_a_given_matrix_takes_at_most_the_bytes_of_its_plan(dtype, memory):
+    # labels by chance: all rows are support vectors, at their bounds
+    code = PEAK.replace("{model}", f"mc.SVC(0.5, kernel='precomputed', memory='{memory}')")
+    code = code.replace("{trim}", "import ctypes; ctypes.CDLL(None).malloc_trim(0)")
+    code = code.replace("(2000, 20)", "(3000, 20)").replace(
+        "X[:, 0] * X[:, 1] > 0",
+        f"X[:, 0] > 0; X = mc.Gram(mc.Gaussian(0.5), X[:, 5:]).dense().astype('{dtype}')",
+    )
+    code = code.replace("model.fit(X[:1000],", "model.fit(X[:1000, :1000],")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    planned, peak = map(int, run.stdout.split())
+    assert peak <= 1.1 * planned + 2**24
+
+
+def test_bytes_that_the_data_may_not_need_are_at_most_those():
+    for estimator in (mc.SVC(), mc.NuSVR(memory="20MB"), mc.SVDD(kernel="precomputed")):
+        found = mc.plan(estimator, 3000, 3000)
+        assert found.at_most
+        assert "at most" in str(found)
+        assert "at most" in found._repr_html_()
+    assert "at most" not in str(mc.plan(mc.KernelRidge(), 3000, 5))
+
+
+def test_a_table_of_columns_in_float32_is_planned_as_an_array_of_that_type():
+    rows = np.zeros((9000, 5), np.float32)
+    model = mc.KernelPCA(5, kernel=KERNEL)
+    table, array, wide = (
+        mc.plan(model, each).bytes for each in (pd.DataFrame(rows), rows, rows.astype(float))
+    )
+    assert table == array < wide
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of a process is read from /proc"
+)
 def test_a_machine_holds_the_values_of_a_sum_of_kernels_once_where_memory_holds_no_more():
     code = PEAK.replace("{model}", "mc.SVC(kernel=mc.Gaussian(0.1) + mc.Linear(), memory='100MB')")
     code = (
@@ -423,6 +462,13 @@ def test_twice_the_points_take_the_time_of_the_operations():
             2,
             TypeError,
             "plan needs a kernel on rows .* got Spectrum",
+        ),
+        (
+            mc.SVC(kernel="laplacian"),
+            sparse.csr_array(X),
+            None,
+            TypeError,
+            "Laplacian does not take sparse rows",
         ),
         (
             mc.SVC(),

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mercer as mc
 
@@ -22,6 +23,12 @@ def test_a_given_matrix_costs_no_kernel_values():
         mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL)
     )
     assert given.seconds < computed.seconds
+
+
+def test_sparse_rows_take_the_time_of_their_entries():
+    rows = sparse.random_array((5000, 2000), density=0.001, format="csr", rng=0)
+    model = mc.KernelRidge(kernel=mc.Gaussian(0.2) + mc.Linear(), memory="1MB")
+    assert mc.plan(model, rows).seconds < mc.plan(model, *rows.shape).seconds / 2
 
 
 def test_many_features_are_extrapolated_and_not_allocated():

@@ -69,6 +69,8 @@ class Route:
         Remedies that take less memory.
     task : str, optional
         The computation in errors, the fit of the model by default.
+    at_most : bool
+        Whether the data decide how many of the bytes are needed.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Route:
     block: tuple[int, int] = (0, 0)
     instead: str = "landmarks=, or a larger memory="
     task: str | None = None
+    at_most: bool = False
 
     def fits(self, budget: int) -> bool:
         """Return whether the memory holds the computation."""

@@ -1,12 +1,14 @@
 """plan: the route, the memory and about the time of a fit, before anything is allocated, from rates of this machine."""
 
 import functools
+import math
 import time
 import tracemalloc
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer._common import MaybeNone, PointsLike, check_integer, record, shown
 from mercer._compute import html
@@ -41,6 +43,8 @@ class Plan:
         About the processor time of this machine, in wall-clock seconds without other processes.
     bytes : int
         Largest memory beside the interpreter and the points, with the copy of a matrix that is given.
+    at_most : bool
+        Whether ``bytes`` are those of all kernel rows of a support vector machine, whose data may need few of them.
     route : str
         "dense": a matrix and its factorisation; "stored": a matrix and products with it; "lazy": kernel values are
         evaluated where they are needed; "landmarks": nothing of size n x n.
@@ -50,22 +54,24 @@ class Plan:
 
     seconds: float
     bytes: int
+    at_most: bool
     route: str
     reason: str
 
     def __str__(self) -> str:
-        return (
-            f"{_time(self.seconds)}, {human_bytes(self.bytes)}, route {self.route}: {self.reason}"
-        )
+        return f"{_time(self.seconds)}, {self._memory()}, route {self.route}: {self.reason}"
 
     def _repr_html_(self):
         facts = [
             ("time", _time(self.seconds)),
-            ("memory", human_bytes(self.bytes)),
+            ("memory", self._memory()),
             ("route", self.route),
             ("reason", self.reason),
         ]
         return html.table("Plan", facts)
+
+    def _memory(self):
+        return f"{'at most ' * self.at_most}{human_bytes(self.bytes)}"
 
 
 def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan:
@@ -89,15 +95,16 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     Raises
     ------
     TypeError
-        For other estimators, and for kernels on points that are not rows.
+        For other estimators, and for kernels on points that are not rows, or that take no sparse ones.
 
     Notes
     -----
     The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, less than a
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
     says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` then starts
-    with "fit raises MemoryError:" and continues with the text of this error. A support vector machine takes up to
-    160 MB more where up to 2 000 coefficients are between their bounds, which it solves for in float64.
+    with "fit raises MemoryError:" and continues with the text of this error. Those of a support vector machine are for
+    all kernel rows in float32; the data decide how many it needs, often a tenth. It takes up to 160 MB more where up to
+    2 000 coefficients are between their bounds, which it solves for in float64, and a tenth of ``memory`` for copies.
 
     Examples
     --------
@@ -107,12 +114,16 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     ('stored', 470)
     >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
     'lazy'
+    >>> print(mc.plan(mc.SVC(kernel=mc.Gaussian(0.1)), 10_000, 20))  # doctest: +ELLIPSIS
+    about ..., at most 400.0 MB, route stored: all kernel values fit memory = 1.0 GB; seconds assume half of the ...
     >>> print(mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1)), np.zeros((10_000, 20))))  # doctest: +ELLIPSIS
     about ..., 470.1 MB, route stored: half of the matrix fits memory = 1.0 GB; seconds assume 16 products
     """
     itemsize = 8
-    sparse = hasattr(n, "tocsr")
+    density = None
     if d is None:
+        if hasattr(n, "nnz"):
+            density = n.nnz / max(1, math.prod(n.shape))
         n, d, itemsize = _sizes_of(n)
     elif not np.isscalar(n):
         raise TypeError(
@@ -134,7 +145,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         raise TypeError(
             f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
         )
-    rate = rates(kernel, size.d)
+    rate = rates(kernel, size.d, density)
     work = route.work
     given = kernel.tags.points == "indices"
     if given:
@@ -148,9 +159,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         else f"fit raises MemoryError: {refused}"
     )
     rows, columns = route.block
-    # inner products of sparse rows are sparse first
-    tiles = 5.0 if sparse else rate.tiles
-    beside = int(tiles * itemsize * min(rows, row_step(columns)) * columns)
+    beside = int(rate.tiles * itemsize * min(rows, row_step(columns)) * columns)
     n_bytes = route.bytes + beside
     if route.name == "dense":
         # tiles fill the matrix before a solver takes others
@@ -161,7 +170,7 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
         # a fit copies a given matrix, and stores it no second time
         stored = route.limited if route.name == "stored" else 0
         n_bytes += max(0, itemsize * size.n**2 - stored)
-    return Plan(float(seconds), n_bytes, route.name, reason)
+    return Plan(float(seconds), n_bytes, route.at_most, route.name, reason)
 
 
 def _sizes_of(X):
@@ -175,7 +184,9 @@ def _sizes_of(X):
         raise ValueError(
             f"X must have two dimensions (points, features), got shape {tuple(shape)}; or give n and d."
         )
-    return count_rows(X), shape[1], 4 if getattr(X, "dtype", None) == np.float32 else 8
+    # a table has types of its columns
+    dtype = X.dtype if hasattr(X, "dtype") else np.asarray(X[:0]).dtype
+    return count_rows(X), shape[1], 4 if "float32" in str(dtype) else 8
 
 
 def _time(seconds):
@@ -204,8 +215,8 @@ class Rates:
     tiles: float
 
 
-def rates(kernel: Kernel, d: int) -> Rates:
-    """Return the rates for a kernel on rows of d features.
+def rates(kernel: Kernel, d: int, density: float | None = None) -> Rates:
+    """Return the rates for a kernel on rows of d features, of which sparse ones have a share ``density`` of entries.
 
     Examples
     --------
@@ -222,13 +233,13 @@ def rates(kernel: Kernel, d: int) -> Rates:
     except ValueError:
         # a map of all columns takes no fewer
         few = d
-    found = measured(kernel, few)
+    found = measured(kernel, few, density)
     # beyond many features the time of a value is proportional to them
     return replace(found, value=found.value * (d / few))
 
 
 @functools.lru_cache(maxsize=64)
-def measured(kernel: Kernel, d: int) -> Rates:
+def measured(kernel: Kernel, d: int, density: float | None = None) -> Rates:
     """Return `rates` as measured on points of d features; the process keeps them."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((_ORDER, _ORDER))
@@ -239,6 +250,9 @@ def measured(kernel: Kernel, d: int) -> Rates:
     # a given matrix exceeds the cache
     n = 2 * ROWS if given else ROWS
     X = np.abs(rng.standard_normal((n, d)))
+    sparse = density is not None
+    if sparse:
+        X = sp.csr_array(X * (rng.random(X.shape) < density))
     V = rng.standard_normal((n, 16))
     if given:
         kernel = kernel.resolve(X @ X.T)
@@ -246,7 +260,7 @@ def measured(kernel: Kernel, d: int) -> Rates:
     # other points: a product with a symmetric matrix evaluates half of it
     gram = Gram(kernel.resolve(X), X, X.copy())
     value = _shortest(lambda: gram @ V) / n**2
-    return Rates(value, flop, cube, 0.0 if kernel.scalar else _tiles(gram, V))
+    return Rates(value, flop, cube, _tiles(gram, V) if sparse or not kernel.scalar else 0.0)
 
 
 def _tiles(gram, V):

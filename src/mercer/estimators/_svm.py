@@ -22,7 +22,7 @@ from mercer._common import (
     notify,
     shown,
 )
-from mercer._compute.costs import COLUMNS, SMALL_DUAL, WIDE
+from mercer._compute.costs import COLUMNS, SMALL_DUAL, SWEEP_ROWS, WIDE
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
 from mercer._compute.routes import Route, Size, Work
@@ -125,8 +125,11 @@ class SupportVectorEstimator(KernelEstimator):
         kernel = as_kernel(self.kernel)
         # steps take as long as half of the values
         work = Work(self._variables * n * n, assumed=_ASSUMED)
+        run = self._over_all
         block = (n, COLUMNS)
-        lazy = Route("lazy", _EXCEEDS, size.budget, work, self._over_all, 0, block)
+        # a sweep computes some rows together, beside those that are kept
+        kept = size.budget + size.itemsize * SWEEP_ROWS * n
+        lazy = Route("lazy", _EXCEEDS, kept, work, run, 0, block, at_most=True)
         if not is_flat_combination(kernel):
             # all values are computed first, in three times the time, and the solver has memory for rows and copies: of
             # two variables for a point one is 0; rows on demand, without a compiled loop, take twice the time
@@ -134,20 +137,18 @@ class SupportVectorEstimator(KernelEstimator):
             known = 8 * n**2 + buffer
             whole = size.itemsize * n**2
             work *= 3
-            # a given matrix is beside the memory
-            limited = buffer if kernel.tags.points == "indices" else known
-            routes = [
-                Route("stored", _FITS, known, work, self._over_all, limited),
-                Route("stored", _FITS, whole, work, self._over_all, whole, block),
-                replace(lazy, work=work * (2 / 3)),
-            ]
+            stored = Route("stored", _FITS, known, work, run, known, at_most=True)
+            routes = [stored, replace(stored, bytes=whole, limited=whole, block=block)]
+            if kernel.tags.points == "indices":
+                # a given matrix is beside the memory; values of one in float32 are computed in float64
+                limited = buffer if size.itemsize == 8 else known
+                routes = [replace(stored, bytes=whole + limited, limited=limited)]
+            routes.append(replace(lazy, work=work * (2 / 3)))
             return routes if n <= 2 * SMALL_DUAL else routes[1:]
-        whole = 4 * n**2
+        whole = 4 * self._variables * n**2
         beside = self._wide and size.d >= WIDE and n <= SMALL_DUAL and 2 * whole <= size.budget
-        return [
-            Route("stored", _FITS, whole * (1 + beside), work, self._over_all, whole, block),
-            lazy,
-        ]
+        n_bytes = whole * (1 + beside)
+        return [Route("stored", _FITS, n_bytes, work, run, whole, block, at_most=True), lazy]
 
     def _over_all(self, problem):
         """Solve the problem over all points and store the solution."""
