@@ -90,6 +90,7 @@ FAR = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:OneClassSVM has no half space")
 @pytest.mark.parametrize("name", FAR)
 @pytest.mark.parametrize("offset", [1e8, 1e9])
 def test_features_far_from_the_origin_are_blamed_for_rounding(name, offset, global_random_seed):

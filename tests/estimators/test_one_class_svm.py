@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import linprog
 from sklearn.svm import OneClassSVM as Reference
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -19,6 +20,7 @@ def shortcomings(estimator):
     return dict.fromkeys(names, reason) if estimator.kernel == "precomputed" else {}
 
 
+@pytest.mark.filterwarnings("ignore:OneClassSVM has no half space")
 @parametrize_with_checks(
     [OneClassSVM(), OneClassSVM(0.1, kernel="linear"), OneClassSVM(kernel="precomputed")],
     expected_failed_checks=shortcomings,
@@ -62,6 +64,7 @@ def test_at_most_the_share_nu_is_rejected(sample, nu, dtype):
     )
 
 
+@pytest.mark.filterwarnings("ignore:OneClassSVM has no half space")
 @pytest.mark.parametrize(
     "kernel", [mc.Gaussian(0.3), mc.Laplacian(0.5), mc.Polynomial(3), "linear"], ids=repr
 )
@@ -82,6 +85,7 @@ def test_rows_and_vectors_in_float32_leave_the_points_on_the_boundary_inside(
     assert np.mean(np.where(values >= 0, 1, -1) == inside) >= 0.99
 
 
+@pytest.mark.filterwarnings("ignore:OneClassSVM has no half space")
 @pytest.mark.parametrize("mean", [1e2, 1e3, 1e5])
 def test_the_margin_for_float32_is_a_small_share_of_distances(sample, mean):
     X, _, weights = sample
@@ -163,3 +167,25 @@ def test_scores_of_a_subclass_are_those_of_its_boundary(sample, base):
     values = model.score_samples(X) - model.offset_
     np.testing.assert_array_equal(model.decision_function(X), values)
     np.testing.assert_array_equal(model.predict(X), np.where(values >= 0, 1, -1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shift", [0.0, 0.2, 0.5, 0.8, 2.0])
+def test_a_half_space_is_missed_where_and_only_where_weights_below_their_bounds_give_the_origin(
+    sample, shift, dtype, recwarn
+):
+    X = (sample[0] + shift).astype(dtype)
+    model = OneClassSVM(0.4, kernel="linear").fit(X)
+    # is there b with X'b = 0, sum b = 1 and b <= 1 / (nu n)?
+    constraints = np.vstack([X.T, np.ones(len(X))])
+    found = linprog(
+        np.zeros(len(X)), A_eq=constraints, b_eq=[0, 0, 0, 1], bounds=(0, 1 / (0.4 * len(X)))
+    )
+    assert any("half space" in str(each.message) for each in recwarn) == (found.status == 0)
+    assert (model.predict(X) == 1).all() == (found.status == 0)
+
+
+def test_a_conditionally_positive_kernel_needs_no_half_space(sample, recwarn):
+    model = OneClassSVM(0.4, kernel=mc.kernels.PowerDistance(1.0)).fit(sample[0])
+    assert not len(recwarn)
+    assert 0.3 < (model.predict(sample[0]) < 0).mean() <= 0.4

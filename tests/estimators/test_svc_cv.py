@@ -620,6 +620,17 @@ def test_a_class_that_a_fold_lacks_has_the_decision_value_minus_1_against_the_re
     assert (model.held_out_values_[:, 2] == -1).all()
 
 
+def test_probabilities_from_folds_that_lack_a_class_are_warned_of():
+    X, y = IRIS
+    X, y = X[y < 2], y[y < 2]
+    # each fold holds out a class as a whole, and predicts the other one for it
+    cv = [(np.flatnonzero(y == 1 - label), np.flatnonzero(y == label)) for label in (0, 1)]
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=cv, calibration="sigmoid")
+    with pytest.warns(UserWarning, match="2 of 2 folds .* of a class, as fold 0 of 0, .* too low"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.held_out_values_ > 0, y == 0)
+
+
 def test_probabilities_are_those_of_the_fit_whatever_the_parameter_is_set_to_later():
     X, y = two_classes()
     model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], calibration="sigmoid").fit(X, y)

@@ -27,6 +27,7 @@ def fitted(kind, kernel, n, d, nu, mean, seed):
     return X, model.fit(X)
 
 
+@pytest.mark.filterwarnings("ignore:OneClassSVM has no half space")
 # decision values of SVDD are affine in the features for kernels of distances only
 @pytest.mark.parametrize(
     ("kind", "kernel"),

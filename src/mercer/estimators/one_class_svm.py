@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import Array, PointsLike
+from mercer._common import Array, PointsLike, shown, warn
 from mercer.estimators._problem import require_bound
 from mercer.estimators._svm import Boundary, Normals, check_share
 from mercer.estimators.model import of_points, storable_estimator
@@ -16,7 +16,8 @@ class OneClassSVM(Normals, Boundary):
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le b_i \le w_i,\ \sum_i b_i = \nu \sum_i w_i
 
-    Positive values of <w, phi(x)> - offset_ mean inliers.
+    Positive values of <w, phi(x)> - offset_ mean inliers. Where the points surround the origin of the feature space, as
+    rows about their mean do with a linear kernel, w = 0 is the solution and every point an inlier: a warning says so.
 
     Parameters
     ----------
@@ -98,6 +99,18 @@ class OneClassSVM(Normals, Boundary):
         array (n_test,)
         """
         return self._values(X)[:, 0]
+
+    def _over_all(self, problem):
+        super()._over_all(problem)
+        found = self.certificate_
+        gap = found.primal - found.dual
+        # the objective of w = 0, which separates nothing; that of a conditionally positive kernel may be above
+        if found.convex and found.dual - gap <= 0 <= found.primal:
+            warn(
+                f"OneClassSVM has no half space: the origin of the feature space of {shown(self.kernel_)} lies among "
+                "the points, so that |w|^2 is 0 up to rounding and every point an inlier; take kernel='rbf', rows that "
+                "are not centred, or SVDD, whose ball needs no origin."
+            )
 
     def _implied(self, name, value):
         if name == "intercept_":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from mercer._common import Array, PointsLike, check_choice, check_confidence, shown
+from mercer._common import Array, PointsLike, check_choice, check_confidence, shown, warn
 from mercer.estimators._search import GridSearch, Units, keeps_model
 from mercer.estimators.calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators.classifier import ClassificationProblem, store_coefficients
@@ -98,9 +98,9 @@ class SVCCV(GridSearch, ClassificationProblem):
     Notes
     -----
     Held-out rows are variables whose coefficients stay 0. A class that the training part of a fold lacks is never
-    predicted in it by pairs; its decision value against the rest is -1. If ``memory`` holds n^2 values in float32, or
-    in float64 where rounding would decide the scores, (of the largest pair, for pairs) and the copies of each thread,
-    folds run on all threads.
+    predicted in it by pairs; its decision value against the rest is -1, and ``calibration`` warns. If ``memory`` holds
+    n^2 values in float32, or in float64 where rounding would decide the scores, (of the largest pair, for pairs) and
+    the copies of each thread, folds run on all threads.
 
     With ``cells`` the cost of the choice grows with n times ``cells``, not n^2. Rows are halved at the median along
     their principal direction, again and again, without random numbers; 1 000 to 2 000 rows a cell are usual. In a cell
@@ -274,12 +274,22 @@ class SVCCV(GridSearch, ClassificationProblem):
 
     def _splits(self, X, y, weights, groups):
         splits = super()._splits(X, y, weights, groups)
+        if self.calibration is None:
+            return splits
         times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(y))
         wrong = np.flatnonzero((times != 1) & (weights > 0))
-        if self.calibration is not None and len(wrong):
+        if len(wrong):
             raise ValueError(
                 f"cv must hold out each row once for calibration = {shown(self.calibration)}, but row {wrong[0]} is "
                 f"held out {times[wrong[0]]} times; give a number of folds or a splitter such as StratifiedKFold."
+            )
+        unseen = [np.setdiff1d(y[weights > 0], y[train]).tolist() for train, _ in splits]
+        lacking = [i for i, labels in enumerate(unseen) if labels]
+        if lacking:
+            warn(
+                f"{len(lacking)} of {len(splits)} folds of cv train on no row of a class, as fold {lacking[0]} of "
+                f"{shown(unseen[lacking[0]][0])}, and never predict it, so that probabilities are too low for it; give "
+                "StratifiedKFold, or leave the class out."
             )
         return splits
 
