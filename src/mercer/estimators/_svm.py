@@ -100,6 +100,8 @@ class SupportVectorEstimator(KernelEstimator):
     _wide: ClassVar[bool] = True
     # variables of the dual for each point
     _variables: ClassVar[int] = 1
+    # typical work of a dual as a multiple of that of a classifier between the bounds 0 and C, for each variable
+    _steps: ClassVar[int] = 1
 
     if TYPE_CHECKING:
         # fits store these by functions
@@ -124,7 +126,7 @@ class SupportVectorEstimator(KernelEstimator):
         n = size.n
         kernel = as_kernel(self.kernel)
         # steps take as long as half of the values
-        work = Work(self._variables * n * n, assumed=_ASSUMED)
+        work = Work(self._steps * self._variables * n * n, assumed=_ASSUMED)
         run = self._over_all
         block = (n, COLUMNS)
         # a sweep computes some rows together, beside those that are kept

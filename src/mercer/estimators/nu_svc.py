@@ -70,6 +70,7 @@ class NuSVC(SupportVectorClassifier):
 
     # rows are computed on demand
     _wide = False
+    _steps = 4
 
     @fits
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -85,6 +85,8 @@ class SVR(Regression):
     epsilon: float = 0.1
     loss: str = "epsilon"
 
+    _steps = 2
+
     def _check_parameters(self):
         super()._check_parameters()
         check_number("epsilon", self.epsilon)
