@@ -13,7 +13,8 @@ from sklearn.svm import SVC as LIBSVM
 from threadpoolctl import threadpool_limits
 
 import mercer as mc
-from mercer.solvers.svm.smo import LANES, load, subtract, take_steps
+from mercer._compute.costs import LANES
+from mercer.solvers.svm.smo import load, subtract, take_steps
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((80, 3))

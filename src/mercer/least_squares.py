@@ -55,8 +55,8 @@ _TRIANGLES = 24
 _STEP_BYTES = 48
 _FITS = "the matrix fits memory = {memory}"
 _EXCEEDS = "the matrix exceeds memory = {memory}"
-# Cost in kernel values to write an entry of the matrices of a Cholesky factor.
-_WRITTEN = 6
+# Operations in whose time an entry of the matrices of a Cholesky factor is written.
+_WRITTEN = 500
 
 
 @record
@@ -197,7 +197,7 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         6.0 * m * rank * rank,
         assumed=f"{cg.TYPICAL} steps",
     )
-    factor = Work((_WRITTEN + 1.0) * m * m, m**3 / 3)
+    factor = Work(1.0 * m * m, _WRITTEN * m * m + m**3 / 3)
     needed = (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
     iterative = partial(_iterative, size.budget)
     return [

@@ -395,8 +395,8 @@ def test_given_landmarks_count_in_full_where_they_are_more_than_the_points(cls):
 def test_a_search_takes_the_time_of_the_fits_of_all_folds():
     one = mc.plan(mc.SVR(kernel=KERNEL), 2000, 5).seconds
     search = mc.SVRCV(KERNEL, Cs=[0.1, 1.0, 10.0], gammas=4, cv=5)
-    # 60 fits to four fifths of the points, a share of 0.64 of the kernel values, and that of the best model; each starts
-    # from a solution, and takes half of the steps
+    # 60 fits to four fifths of the points, a share of 0.64 of the kernel values, and that of the best model; each
+    # starts from a solution, and takes half of the steps
     assert mc.plan(search, 2000, 5).seconds == pytest.approx((1 + 60 * 0.64) * one / 2)
 
 

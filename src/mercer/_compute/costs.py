@@ -15,6 +15,9 @@ from typing import NamedTuple
 # Columns of a tile of kernel values. Sums within a tile are in the type of the data, across tiles in float64. With
 # twice as many, the tiles of a symmetric product exceed the cache, and it takes a fifth longer.
 COLUMNS = 512
+# Numbers of float32 in the widest vector registers, of which variables of a dual and images of a block are a multiple,
+# so that no loop has a remainder.
+LANES = 16
 # Bytes of a tile, half of a second-level cache, and of other temporary arrays that are read again at once.
 TILE = 1 << 20
 # Bytes of the kernel values of a task whose second pass finds them in the shared cache.

@@ -10,14 +10,12 @@ import numpy as np
 
 from mercer._common import Array, record
 from mercer._compute.compile import compiled
+from mercer._compute.costs import LANES
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import parameters, within_range
 from mercer._compute.profile_loop import loops_of_formulas
 from mercer._compute.threads import run_on_rows
-
-# Images z of a block, which fill one or two vector registers, and images x of a task.
-_LANES = 16
 
 
 @record
@@ -65,12 +63,12 @@ def means(kernel, windows, X, Z):
     given = _parameters(kernel, X.dtype)
 
     def fill(rows):
-        blocks = right[: -(-rows.stop // _LANES)] if X is Z else right
+        blocks = right[: -(-rows.stop // LANES)] if X is Z else right
         loop(X[rows], blocks, windows.shape, taps, given, K[rows])
         if X is Z:
             K[: rows.start, rows] = K[rows, : rows.start].T
 
-    run_on_rows(fill, len(X), _LANES)
+    run_on_rows(fill, len(X), LANES)
     return K
 
 
@@ -81,22 +79,22 @@ def gradients(kernel, windows, X, Z, W):
     right = _blocks(Z)
     taps = windows.taps.astype(X.dtype)
     given = _parameters(kernel, X.dtype)
-    weights = np.zeros((len(X), right.shape[0] * _LANES), X.dtype)
+    weights = np.zeros((len(X), right.shape[0] * LANES), X.dtype)
     weights[:, : len(Z)] = W
 
     def fill(rows):
         loop(X[rows], right, windows.shape, taps, given, weights[rows], result[rows])
 
-    run_on_rows(fill, len(X), _LANES)
+    run_on_rows(fill, len(X), LANES)
     return result
 
 
 def _blocks(Z):
     """Return images in blocks of lanes (blocks, d, lanes), with zeros after the last."""
-    blocks = -(-len(Z) // _LANES)
-    padded = np.zeros((blocks * _LANES, Z.shape[1]), Z.dtype)
+    blocks = -(-len(Z) // LANES)
+    padded = np.zeros((blocks * LANES, Z.shape[1]), Z.dtype)
     padded[: len(Z)] = Z
-    return np.ascontiguousarray(padded.reshape(blocks, _LANES, -1).swapaxes(1, 2))
+    return np.ascontiguousarray(padded.reshape(blocks, LANES, -1).swapaxes(1, 2))
 
 
 def _parameters(kernel, dtype):
@@ -110,7 +108,7 @@ def _mean_loop(value, xp, kind):
     def loop(X, right, shape, taps, parameters, out):
         wide()
         image, line, sums = _buffers(shape, taps, X)
-        total = np.empty(_LANES, X.dtype)
+        total = np.empty(LANES, X.dtype)
         for b in range(right.shape[0]):
             for i in range(X.shape[0]):
                 _scalars(X[i], right[b], image, taps.size // 2, radial)
@@ -120,8 +118,8 @@ def _mean_loop(value, xp, kind):
                     for e in range(row.size):
                         row[e] = value(xp, row[e], *parameters)
                 _add_pixels(sums, total)
-                for j in range(min(_LANES, out.shape[1] - b * _LANES)):
-                    out[i, b * _LANES + j] = total[j] / X.dtype.type(X.shape[1])
+                for j in range(min(LANES, out.shape[1] - b * LANES)):
+                    out[i, b * LANES + j] = total[j] / X.dtype.type(X.shape[1])
 
     return loop
 
@@ -133,7 +131,7 @@ def _gradient_loop(slope, xp, kind):
     def loop(X, right, shape, taps, parameters, weights, out):
         wide()
         image, line, sums = _buffers(shape, taps, X)
-        total = np.empty((X.shape[1], _LANES), X.dtype)
+        total = np.empty((X.shape[1], LANES), X.dtype)
         for i in range(X.shape[0]):
             total[:] = 0
             for b in range(right.shape[0]):
@@ -143,13 +141,13 @@ def _gradient_loop(slope, xp, kind):
                     row = sums[r]
                     for e in range(row.size):
                         row[e] = slope(xp, row[e], *parameters)
-                _weigh(sums, weights[i, b * _LANES : (b + 1) * _LANES], image, taps.size // 2)
+                _weigh(sums, weights[i, b * LANES : (b + 1) * LANES], image, taps.size // 2)
                 # the weights of patches are symmetric
                 _window(image, line, sums, taps)
                 _pull(X[i], right[b], sums, total, radial)
             for k in range(X.shape[1]):
                 found = 0.0
-                for j in range(_LANES):
+                for j in range(LANES):
                     found += np.float64(total[k, j])
                 out[i, k] = found / X.shape[1]
 
@@ -158,29 +156,29 @@ def _gradient_loop(slope, xp, kind):
 
 @compiled
 def _buffers(shape, taps, X):
-    """Return an image and a line with a border of zeros, and window sums, each with ``_LANES`` values a pixel."""
+    """Return an image and a line with a border of zeros, and window sums, each with ``LANES`` values a pixel."""
     border = taps.size // 2
-    image = np.zeros((shape[0] + 2 * border, shape[1] * _LANES), X.dtype)
-    line = np.zeros((shape[1] + 2 * border) * _LANES, X.dtype)
-    return image, line, np.zeros((shape[0], shape[1] * _LANES), X.dtype)
+    image = np.zeros((shape[0] + 2 * border, shape[1] * LANES), X.dtype)
+    line = np.zeros((shape[1] + 2 * border) * LANES, X.dtype)
+    return image, line, np.zeros((shape[0], shape[1] * LANES), X.dtype)
 
 
 @compiled
 def _scalars(x, Z, image, border, radial):
     """Write products or squared differences of the pixels of x (d,) and of images Z (d, lanes) inside the border."""
     wide()
-    columns = image.shape[1] // _LANES
+    columns = image.shape[1] // LANES
     for r in range(image.shape[0] - 2 * border):
         row = image[r + border]
         for c in range(columns):
             pixel = x[r * columns + c]
             lane = Z[r * columns + c]
-            place = row[c * _LANES : (c + 1) * _LANES]
+            place = row[c * LANES : (c + 1) * LANES]
             if radial:
-                for j in range(_LANES):
+                for j in range(LANES):
                     place[j] = (pixel - lane[j]) * (pixel - lane[j])
             else:
-                for j in range(_LANES):
+                for j in range(LANES):
                     place[j] = pixel * lane[j]
 
 
@@ -189,10 +187,10 @@ def _window(image, line, out, taps):
     """Write the weighted sums over patches to ``out``; ``image`` and ``line`` have a border of zeros."""
     wide()
     border = taps.size // 2
-    inner = line[border * _LANES : border * _LANES + out.shape[1]]
+    inner = line[border * LANES : border * LANES + out.shape[1]]
     for r in range(out.shape[0]):
         _symmetric_sum(image.ravel(), (r + border) * image.shape[1], image.shape[1], taps, inner)
-        _symmetric_sum(line, border * _LANES, _LANES, taps, out[r])
+        _symmetric_sum(line, border * LANES, LANES, taps, out[r])
 
 
 @compiled
@@ -232,9 +230,9 @@ def _add_pixels(sums, total):
         for e in range(row.size):
             first[e] += row[e]
     total[:] = 0
-    for c in range(first.size // _LANES):
-        for j in range(_LANES):
-            total[j] += first[c * _LANES + j]
+    for c in range(first.size // LANES):
+        for j in range(LANES):
+            total[j] += first[c * LANES + j]
 
 
 @compiled
@@ -244,10 +242,10 @@ def _weigh(sums, weights, image, border):
     for r in range(sums.shape[0]):
         row = sums[r]
         target = image[r + border]
-        for c in range(row.size // _LANES):
-            for j in range(_LANES):
-                slope = row[c * _LANES + j]
-                target[c * _LANES + j] = (
+        for c in range(row.size // LANES):
+            for j in range(LANES):
+                slope = row[c * LANES + j]
+                target[c * LANES + j] = (
                     weights[j] * slope if np.isfinite(slope) else weights[j] - weights[j]
                 )
 
@@ -256,17 +254,17 @@ def _weigh(sums, weights, image, border):
 def _pull(x, Z, sums, total, radial):
     """Add the derivatives of products or squared differences in x, times weights in ``sums``, to ``total``."""
     wide()
-    columns = sums.shape[1] // _LANES
+    columns = sums.shape[1] // LANES
     for r in range(sums.shape[0]):
         for c in range(columns):
             k = r * columns + c
             pixel = x[k]
             lane = Z[k]
-            place = sums[r, c * _LANES : (c + 1) * _LANES]
+            place = sums[r, c * LANES : (c + 1) * LANES]
             own = total[k]
             if radial:
-                for j in range(_LANES):
+                for j in range(LANES):
                     own[j] += (place[j] + place[j]) * (pixel - lane[j])
             else:
-                for j in range(_LANES):
+                for j in range(LANES):
                     own[j] += place[j] * lane[j]

@@ -103,8 +103,9 @@ def plan(estimator: Any, n: int | PointsLike, d: int | MaybeNone = None) -> Plan
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
     says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` then starts
     with "fit raises MemoryError:" and continues with the text of this error. Those of a support vector machine are for
-    all kernel rows in float32; the data decide how many it needs, often a tenth. It takes up to 160 MB more where up to
-    2 000 coefficients are between their bounds, which it solves for in float64, and a tenth of ``memory`` for copies.
+    all kernel rows in float32, or twice as many where its rounding exceeds ``tol``; the data decide how many it needs,
+    often a tenth. It takes up to 160 MB more where up to 2 000 coefficients are between their bounds, which it solves
+    for in float64, and a tenth of ``memory`` for copies.
 
     Examples
     --------

@@ -28,6 +28,7 @@ from mercer._common import (
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import (
+    PROBES,
     Points,
     are_others,
     count_points,
@@ -66,8 +67,6 @@ from mercer.solvers.certify import Certificate, Residuals
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE = 20_000
 _EACH = 10
-# Points at which values of float32 are compared with exact ones.
-_COMPARED = 200
 
 
 @record
@@ -390,7 +389,7 @@ class KernelEstimator(Model):
         if psi.coef.dtype != np.float32:
             return
         n = count_points(points)
-        some = take_points(points, evenly_spaced(n, _COMPARED))
+        some = take_points(points, evenly_spaced(n, PROBES))
         # coefficients of repeated points cancel but for their rounding, though kernel values have no error
         noise = (
             np.random.default_rng(0).uniform(-1, 1, psi.coef.shape) * np.finfo(np.float32).eps / 2

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.smo import LANES, load, offsets, subtract, take_steps
+from mercer._compute.costs import LANES
+from mercer.solvers.svm.smo import load, offsets, subtract, take_steps
 
 NONE = np.empty(0, int)
 

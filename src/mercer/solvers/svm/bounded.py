@@ -12,6 +12,7 @@ from mercer._common import EPS, TINY, Array
 from mercer._compute.costs import (
     CELL,
     KERNEL_VALUE,
+    LANES,
     LARGEST_SWEEP,
     LEAST_SWEEP,
     SMALL_DUAL,
@@ -40,7 +41,6 @@ from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
-from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
 
 _log = logging.getLogger("mercer")

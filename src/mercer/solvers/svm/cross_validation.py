@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, record
+from mercer._compute.costs import LANES
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
@@ -17,7 +18,6 @@ from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values, gradient_range
 from mercer.solvers.svm.path import solve_path, with_known_rows
 from mercer.solvers.svm.rows import FusedRows, Rows, SharedRows, rows_of
-from mercer.solvers.svm.smo import LANES
 
 # Largest kernel value of which any sum is a number of float32.
 _SMALL = 1e30

@@ -17,6 +17,7 @@ from mercer._compute.costs import (
     COORDINATES_OF_STEP,
     FLOAT64_VARIABLES,
     KNOWN_VALUE,
+    LANES,
     NEWTON_WORK,
     REFINEMENT,
     STEP_OVERHEAD,
@@ -52,7 +53,7 @@ from mercer.solvers.svm.options import (
     width_of,
 )
 from mercer.solvers.svm.rows import Rows
-from mercer.solvers.svm.smo import LANES, compiled_vectors, load, subtract_changes, take_steps
+from mercer.solvers.svm.smo import compiled_vectors, load, subtract_changes, take_steps
 
 # What `advance` returns.
 DONE, ROWS_WANTED, STEPS, STALLED = range(4)

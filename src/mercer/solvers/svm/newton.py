@@ -12,12 +12,12 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import NEWTON_PAUSES, NEWTON_VARIABLES, NEWTON_WORK
+from mercer._compute.costs import LANES, NEWTON_PAUSES, NEWTON_VARIABLES, NEWTON_WORK
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.certificates import DRIFT, ROUNDED, exact_gradient, measure_state
 from mercer.solvers.svm.on_demand import add_changes, add_rows, picked, tiles_of_points
-from mercer.solvers.svm.smo import LANES, compiled_vectors, offsets
+from mercer.solvers.svm.smo import compiled_vectors, offsets
 
 # Largest number of steps of a solution, beside one for each variable here.
 NEWTON_STEPS = 100

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.costs import AT_ONCE, DEPTH, ROW_TILE, ROW_TILE_COORDINATES, TOGETHER
+from mercer._compute.costs import AT_ONCE, DEPTH, LANES, ROW_TILE, ROW_TILE_COORDINATES, TOGETHER
 from mercer._compute.distances import recompute_row
 from mercer._compute.intrinsics import call_loop, empty, larger, small, smaller, wide
-from mercer.solvers.svm.smo import LANES, compiled_vectors, subtract_changes
+from mercer.solvers.svm.smo import compiled_vectors, subtract_changes
 
 # Places of the counts of a state: rows in use, steps taken, rows wanted.
 USED, TAKEN, WANTED = range(3)

@@ -11,14 +11,13 @@ import numpy as np
 
 from mercer._common import TINY, Array
 from mercer._compute.compile import compiled
-from mercer._compute.costs import FLOAT64_POINTS, FLOAT64_VARIABLES
+from mercer._compute.costs import FLOAT64_POINTS, FLOAT64_VARIABLES, LANES
 from mercer._compute.intrinsics import small
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import Rows, rows_of
-from mercer.solvers.svm.smo import LANES
 
 # A round solves for the variables near the margin if they are at most this share, by copies of their kernel values.
 SHARE = 0.7

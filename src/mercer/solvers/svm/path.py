@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import AnyFunction, Array
+from mercer._compute.costs import LANES
 from mercer.solvers.svm.bounded import finished, first_steps
 from mercer.solvers.svm.certificates import Point
 from mercer.solvers.svm.dual import Dual, Solution
@@ -14,7 +15,6 @@ from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, Options, arena_of, copied_values
 from mercer.solvers.svm.rows import KnownRows, Rows
-from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.solve import solve_dual
 
 # Largest ratio of neighbours: larger multiples of coefficients near the smallest number are rounded, or infinite.

@@ -15,8 +15,6 @@ from mercer._compute.compile import compiled
 from mercer._compute.costs import PIECE, SEARCHED
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 
-# The number of variables is a multiple of this, that of the widest vector registers, so that no loop has a remainder.
-LANES = 16
 # Least squared distance of a pair in feature space, relative to its squared norms: bounds the step.
 _FLAT = 1e-12
 # No compared number is a NaN; this flag lets comparisons run on vector registers.
