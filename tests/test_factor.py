@@ -326,3 +326,12 @@ def test_a_number_of_components_may_have_a_narrow_type():
     expected = svd(phi, 100)[1]
     for narrow in (np.int8(100), np.uint8(100)):
         np.testing.assert_array_equal(svd(phi, narrow)[1], expected)
+
+
+@pytest.mark.parametrize("coef0", [-0.7, -0.5, 0.0, 0.5])
+def test_a_span_with_negative_squared_distances_is_warned_of(coef0, recwarn):
+    kernel = mc.Sigmoid(0.3, coef0)
+    points = X[np.flatnonzero(kernel.diag(X) > 0)[:12]]
+    _, R = qr(mc.features(kernel, points))
+    left = kernel.diag(points) - np.square(R).sum(axis=0)
+    assert any("indefinite" in str(each.message) for each in recwarn) == (left.min() < -1e-6)

@@ -366,6 +366,14 @@ def orthonormalised(
         raise ValueError(
             f"{name} must contain a vector that is not 0; all {len(phi)} vectors are 0."
         )
+    own = as_float64(inner.diagonal())
+    least = (own - np.square(part.factor).sum(axis=1)).min()
+    proved = phi.kernel.tags.positive_semidefinite is True
+    if not proved and least < -(epsilon(inner) ** 0.5) * own.max():
+        warn(
+            f"{type(phi.kernel).__name__} is indefinite on these points: squared distances of {name} from its span "
+            f"reach {least:.3g}, and projections may be anywhere; use a positive semidefinite kernel."
+        )
     corner = part.factor[part.pivots]
     pivots = phi[:, part.pivots]
     C = cholesky.inverse_transpose(corner)

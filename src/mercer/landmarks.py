@@ -23,7 +23,7 @@ from mercer._compute.readable import refuse_container
 from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer._compute.threads import serial_blas, serial_openmp
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel, check_pairwise, require_kernel
+from mercer.kernels.base import Kernel, check_pairwise, refuse_conditional, require_kernel
 from mercer.linalg import cholesky
 from mercer.linalg.generator import check_seed, generator, without_generator
 from mercer.linalg.operators import NOISE, epsilon
@@ -100,12 +100,9 @@ def selected(
     kernel: Kernel, X: PointsLike, landmarks: int | PointsLike, rule: str, random_state: Seed
 ) -> Any:
     """Return landmarks as `select_landmarks` does, of admitted points whose kernel was tried."""
-    if kernel.tags.order:
-        raise ValueError(
-            f"landmarks need a positive semidefinite kernel, but {shown(kernel)} is conditionally positive definite of "
-            f"order {kernel.tags.order}: features of few points span no space where lengths are at least 0; give "
-            "landmarks=None, or a kernel such as mercer.Matern."
-        )
+    refuse_conditional(
+        kernel, "landmarks", "give landmarks=None, or a kernel such as mercer.Matern"
+    )
     if not np.isscalar(landmarks):
         return given_landmarks(kernel, X, landmarks)
     m = min(check_integer("landmarks", landmarks), count_points(X))

@@ -182,3 +182,22 @@ def test_vectors_with_several_widths_or_kernels_have_rays_and_preimages_among_da
         )
         at, norm = by_hand(psi, start)
         assert (answer.sqdist <= psi.norms() ** 2 - 2 * np.diag(at) + norm + 1e-9).all()
+
+
+def test_a_ray_with_a_negative_squared_distance_is_warned_of_and_did_not_converge():
+    kernel = mc.Sigmoid(0.3, -0.5)
+    points = np.random.default_rng(5).normal(size=(30, 3))
+    psi = mc.Expansion(kernel, points, np.sign(points[:, :1]))
+    with pytest.warns(UserWarning, match="negative squared distances"):
+        answer = ray(psi)
+    difference = np.append(psi.coef[:, 0], -answer.scale)
+    square = difference @ kernel(np.vstack([points, answer.points])) @ difference
+    assert square < 0
+    np.testing.assert_allclose(answer.sqdist, square)
+    assert not answer.converged.any()
+
+
+def test_a_conditionally_positive_definite_kernel_has_no_rays():
+    psi = mc.Expansion(mc.kernels.PowerDistance(1.0), X, COEF - COEF.mean(axis=0))
+    with pytest.raises(ValueError, match="rays need a positive semidefinite kernel"):
+        ray(psi)

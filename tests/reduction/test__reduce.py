@@ -170,3 +170,21 @@ def test_the_limit_may_be_any_whole_number_of_numpy(method):
         found = reduce(PSI, kind(4), method=method)
         np.testing.assert_array_equal(found.expansion.points, expected.expansion.points)
         np.testing.assert_array_equal(found.relative_error, expected.relative_error)
+
+
+@pytest.mark.parametrize("method", ["construct", "merge", "greedy", "pivoted"])
+def test_a_conditionally_positive_definite_kernel_has_no_reduced_set(method):
+    # coefficients of sum 0, as of a classifier; those of a set would have another sum
+    psi = mc.Expansion(mc.kernels.PowerDistance(1.0) + mc.Gaussian(0.5), X, C - C.mean(axis=0))
+    with pytest.raises(ValueError, match="reduced sets need a positive semidefinite kernel, but"):
+        reduce(psi, 5, method=method)
+
+
+def test_a_set_with_a_negative_squared_distance_is_warned_of():
+    kernel, coef = mc.Sigmoid(0.1, -0.5), np.repeat([1.0, -1.0], 10)[:, None]
+    psi = mc.Expansion(kernel, X[np.argsort(X[:, 0])], coef)
+    with pytest.warns(UserWarning, match="1 of 1 reduced vectors have negative squared distances"):
+        answer = reduce(psi, 5, method="pivoted").expansion
+    points = np.vstack([psi.points, answer.points])
+    difference = np.vstack([coef, -answer.coef])
+    assert difference.T @ kernel(points) @ difference < 0

@@ -705,6 +705,15 @@ def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
     return replace(kernel, **values)
 
 
+def refuse_conditional(kernel: Kernel, name: str, remedy: str) -> None:
+    """Raise for a conditionally positive definite kernel, whose features have no squared lengths of at least 0."""
+    if kernel.tags.order:
+        raise ValueError(
+            f"{name} need a positive semidefinite kernel, but {shown(kernel)} is conditionally positive definite of "
+            f"order {kernel.tags.order}: features of few points span no space where lengths are at least 0; {remedy}."
+        )
+
+
 def check_pairwise(kernel: Kernel, points: PointsLike) -> None:
     """Raise a ValueError unless values on a sample are symmetric and do not depend on the other points of a block.
 

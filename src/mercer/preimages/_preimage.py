@@ -22,6 +22,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, dense, take_points
 from mercer.expansion import Expansion, require_symmetric, rows_of
+from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import kernel_of_data
 from mercer.preimages.base import Found, Method, PreImage, choose_method
 from mercer.preimages.descent import best_of, dense_rows, nearest, paired_values, squared_norms
@@ -131,7 +132,7 @@ def _among_rows(psi, method, start, callback):
     if psi64.kernel.tags.positive_semidefinite is not True:
         known = distances()
         distances = partial(np.copy, known)
-        found = _without_negative(found, known, psi64.kernel)
+        found = without_negative(found, known, psi64.kernel)
     return PreImage(
         found.points, found.converged, found.n_iter, method, explain(why, found), agreed, distances
     )
@@ -173,7 +174,7 @@ def _distances(psi, z, values):
     return np.where(found < -(EPS**0.5) * (abs(squares) + abs(own)), found, np.maximum(found, 0))
 
 
-def _without_negative(found, distances, kernel):
+def without_negative(found: Found, distances: Array, kernel: Kernel) -> Found:
     """Return what was found, of which points with a negative squared distance did not converge, and warn of these."""
     below = distances < 0
     if not below.any():

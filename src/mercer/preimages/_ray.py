@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, array_record, shown
+from mercer._common import EPS, ArrayLike, array_record, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
-from mercer.preimages._preimage import checked_start, explain, own_values
+from mercer.kernels.base import refuse_conditional
+from mercer.preimages._preimage import checked_start, explain, own_values, without_negative
 from mercer.preimages.descent import (
     Quotient,
     best_of,
@@ -36,7 +37,8 @@ class Ray:
     scale : array (m,)
         <psi_j, phi(z_j)> / k(z_j, z_j), float64: the best multiple, negative where phi(z_j) points away from psi_j.
     sqdist : array (m,)
-        |psi_j - scale_j phi(z_j)|^2 of the returned points, recomputed in float64.
+        |psi_j - scale_j phi(z_j)|^2 of the returned points, recomputed in float64. Those of an indefinite kernel may be
+        negative.
     converged : array of bool (m,)
         Whether the method's criterion was met.
     n_iter : array of int (m,)
@@ -82,7 +84,8 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     TypeError
         If the points are not rows of numbers, or the method is another record or does not apply to the kernel.
     ValueError
-        For an unknown string, a ``pull``, or a start of the wrong shape or not finite.
+        For a conditionally positive definite kernel, an unknown string, a ``pull``, or a start of the wrong shape or
+        not finite.
 
     Notes
     -----
@@ -105,6 +108,7 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     (array([[4., 4.]]), array([-3.]))
     """
     psi64 = checked_psi(psi)
+    refuse_conditional(psi.kernel, "rays", "take a kernel such as mercer.Matern")
     method, why = method_for(psi.kernel, method, _NAMES, FixedPoint | Gradient)
     if method.pull:
         raise ValueError(
@@ -117,7 +121,7 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
         inner = paired_values(psi64, points)
         own = psi.kernel.diag(points)
         scale = quotients(inner, own)
-        return scale, np.maximum(squares - scale * inner, 0)
+        return scale, squares - scale * inner
 
     if start is not None:
         starts = [checked_start(psi64, start)]
@@ -127,9 +131,12 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
         order = np.argsort(-captured, axis=0, kind="stable")
         starts = [dense_rows(psi64, rows) for rows in order[: method.starts]]
     find = partial(_find, psi64, method)
-    found, _ = best_of(find, starts, lambda points: multiples(points)[1], squares)
+    found, _ = best_of(find, starts, lambda points: np.maximum(multiples(points)[1], 0), squares)
     points = found.points.astype(psi.points.dtype)
     scale, sqdist = multiples(points.astype(np.float64))
+    rounded = sqdist >= -(EPS**0.5) * (abs(squares) + abs(squares - sqdist))
+    sqdist = np.where(rounded, np.maximum(sqdist, 0), sqdist)
+    found = without_negative(found, sqdist, psi.kernel)
     return Ray(points, scale, sqdist, found.converged, found.n_iter, method, explain(why, found))
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import AnyFunction, PointsLike, check_function
+from mercer._common import EPS, AnyFunction, PointsLike, check_function, shown, warn
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
-from mercer.kernels.base import check_pairwise
+from mercer.kernels.base import check_pairwise, refuse_conditional
 from mercer.projection import project
 from mercer.reduction.base import Reduction, Stage, Target
 from mercer.reduction.methods import by_default, check_limits, check_reduction
@@ -65,8 +65,8 @@ def reduce(
     TypeError
         If the method does not apply to the kernel or the points; the message names a method that does.
     ValueError
-        If neither ``n_vectors`` nor ``tol`` is given, or one of them is out of range; for a vector with a negative
-        squared norm under an indefinite kernel.
+        If neither ``n_vectors`` nor ``tol`` is given, or one of them is out of range; for a conditionally positive
+        definite kernel, and for a vector with a negative squared norm under an indefinite one.
     KeyboardInterrupt
         Within a second of the signal; the attribute ``reduction`` of the exception is the reduced set found so far,
         None before the first set.
@@ -101,6 +101,9 @@ def reduce(
     # NumPy makes fractions of whole numbers without sign and differences of them
     n_vectors = None if n_vectors is None else int(n_vectors)
     method.require(psi)
+    refuse_conditional(
+        psi.kernel, "reduced sets", "for a model take mercer.compress(model, X, y) without a method"
+    )
     check_pairwise(psi.kernel, psi.points)
     target = _without_zeros(target)
     tol = float(tol or 0.0)
@@ -191,4 +194,11 @@ def _unchanged(psi, reason):
 
 def _result(trace, method, reason):
     expansion, relative_error = trace.result(len(trace.stages) - 1)
+    negative = trace.residuals[-1] < -(EPS**0.5) * trace.target.squares
+    if negative.any() and not expansion.kernel.tags.positive_semidefinite:
+        warn(
+            f"{negative.sum()} of {len(negative)} reduced vectors have negative squared distances from those of psi: "
+            f"{shown(expansion.kernel)} is indefinite there, and they may be anywhere; use a positive semidefinite "
+            "kernel, or for a model mercer.compress(model, X, y) without a method."
+        )
     return Reduction(expansion, relative_error, trace.sizes, trace.history, method, reason, trace)
