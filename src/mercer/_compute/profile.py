@@ -106,18 +106,28 @@ def _varies(profile, parameters, dtype, exponent, order):
 
 def check_range(kernel, *sets):
     """Raise a ValueError if a dot-product kernel overflows at <x, z> = max |x|^2 or - max |x|^2 of some ``Points``."""
-    for points in sets:
-        points.memo(("finite", kernel), lambda points=points: _check_range(kernel, points))
+    checked = -math.inf
+    # the second set is that of a model, which was checked; new points are seldom farther
+    for points in reversed(sets):
+        largest = points.memo("largest", functools.partial(_largest_square, points))
+        if largest > checked:
+            points.memo(
+                ("finite", kernel), functools.partial(_check_range, kernel, points, largest)
+            )
+            checked = largest
 
 
-def _check_range(kernel, points):
+def _largest_square(points):
+    return float(points.xp.max(points.sqnorms()))
+
+
+def _check_range(kernel, points, largest):
     xp = points.xp
-    largest = xp.max(points.sqnorms(), keepdims=True)
-    values = evaluate_profile(kernel, xp.concat([largest, -largest]))
+    values = evaluate_profile(kernel, xp.asarray([largest, -largest], dtype=points.container.dtype))
     if not bool(xp.all(xp.isfinite(values))):
         raise ValueError(
             f"{shown(kernel)} overflows {points.container.dtype}: the largest row has norm "
-            f"{float(largest[0]) ** 0.5:.3g}; scale X (StandardScaler) or lower the degree or gamma."
+            f"{largest**0.5:.3g}; scale X (StandardScaler) or lower the degree or gamma."
         )
 
 
