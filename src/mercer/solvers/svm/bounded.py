@@ -342,10 +342,9 @@ class _Solver:
         """
         point = self.point
         self._rounds += 1
-        if self._rounds == 1 and self._is_rounding(full=False):
-            return False
         self._cross()
-        if self._rounds == _FULL and point.violation > self.tol and self._is_rounding(full=True):
+        factored = self._rounds <= _FULL and point.violation > self.tol
+        if factored and self._is_rounding(full=self._rounds == _FULL):
             return False
         if self._limits.callback is not None:
             self._stopped = self._limits.callback(point.violation)
@@ -395,7 +394,7 @@ class _Solver:
             check_cancelled()
             before = point.violation
             moved = refine_point(self._rows, point, 0.0, gaining=True)
-            if not moved or point.violation > (1 - FALL) * before:
+            if not moved or not self.tol < point.violation <= (1 - FALL) * before:
                 return
 
     def _rounding(self):
