@@ -267,20 +267,47 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     make = SparseRows if sparse else FusedRows
     if count_points(points) <= FLOAT64_POINTS:
         return make(kernel, points, np.float64)
-    sample = take_points(points, evenly_spaced(count_points(points), PAIRED))
-    few = np.arange(count_points(sample))
-    blocks = []
-    for dtype in (np.float32, np.float64):
-        block = make(kernel, sample, dtype).scalars(few)(few)
-        # without compiled code, which training may not need in both types
-        radial = form_of(kernel) == "radial"
-        blocks.append(evaluate_form(kernel, np.maximum(block, 0) if radial else block))
-    error = _rounding_of(*blocks)
+    sample = widened(take_points(points, evenly_spaced(count_points(points), PAIRED)))
+    radial = form_of(kernel) == "radial"
+    if radial and not sparse:
+        sample -= _centre_of(sample)
+    # without compiled code, which training may not need in both types
+    with np.errstate(all="ignore"):
+        blocks = (
+            evaluate_form(kernel, _scalars_of(sample.astype(dtype, copy=False), radial))
+            for dtype in (np.float32, np.float64)
+        )
+        error = _rounding_of(*blocks)
     return (
         make(kernel, points, np.float32, error)
         if error <= accuracy
         else make(kernel, points, np.float64)
     )
+
+
+def _scalars_of(X, radial):
+    """Return the squared distances or inner products of a few rows, computed in their type."""
+    products = X @ X.T
+    if sp.issparse(products):
+        products = products.toarray()
+    if not radial:
+        return products
+    squares = _squares(X).astype(X.dtype)
+    return np.maximum(squares[:, None] + squares - 2 * products, 0)
+
+
+def _squares(X):
+    """Return the squared norms of dense or sparse rows, summed in float64."""
+    return np.ravel(widened(X).power(2).sum(axis=1)) if sp.issparse(X) else sum_squares(X)
+
+
+def _centre_of(X):
+    """Return the mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
+    n = len(X)
+    mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
+    some = np.sort(X[:: max(1, n // _CENTRED)], axis=0)
+    quarter = len(some) // 4
+    return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
 
 
 def _plain_rows_of(kernel, points, accuracy):
@@ -422,14 +449,7 @@ class FusedRows(ScalarRows):
 
     @functools.cached_property
     def _centre(self):
-        """The mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
-        n, d = self.points.shape
-        if not self._radial:
-            return np.zeros(d)
-        mean = np.add.reduce(self.points, axis=0, dtype=np.float64) / n
-        some = np.sort(self.points[:: max(1, n // _CENTRED)], axis=0)
-        quarter = len(some) // 4
-        return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
+        return _centre_of(self.points) if self._radial else np.zeros(self.points.shape[1])
 
     @functools.cached_property
     def _largest(self):
@@ -598,7 +618,7 @@ class SparseRows(ScalarRows):
         self.width = max(1, int(used @ used / n**2))
         self._squares = np.zeros(n, dtype)
         if self._radial:
-            self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
+            self._squares[:] = _squares(points)
 
     def scalars(self, J: Array) -> Callable[[Array], Array]:
         """Return a function of points R, to whose contiguous squared distances or inner products with points J."""
