@@ -13,11 +13,9 @@ from mercer.linalg.generator import drawn_seed
 from mercer.reduction import reduce
 from mercer.solvers.few_vectors.objective import Rows
 from mercer.solvers.few_vectors.refit import refit
-from mercer.solvers.few_vectors.trials import Model, Trials, starts
+from mercer.solvers.few_vectors.trials import FOLDS, Model, Trials, starts
 from mercer.solvers.svm import multiclass
 
-# Folds of which one at a time is held out.
-_FOLDS = 4
 # Rows held out that are enough.
 _ENOUGH = 1000
 # Fitted attributes of a solution of the dual, which models over free vectors do not have.
@@ -136,7 +134,7 @@ def _accuracies(model, X, codes, weights, seed):
     right = dict.fromkeys(_FITS, 0.0)
     held = 0
     total = 0.0
-    for k in range(_FOLDS):
+    for k in range(FOLDS):
         out = fold == k
         if held >= _ENOUGH or not out.any():
             break
@@ -160,6 +158,6 @@ def _folds(codes, seed):
     rng = np.random.default_rng(seed)
     for c in np.unique(codes):
         rows = rng.permutation(np.flatnonzero(codes == c))
-        if len(rows) >= _FOLDS:
-            fold[rows] = np.arange(len(rows)) % _FOLDS
+        if len(rows) >= FOLDS:
+            fold[rows] = np.arange(len(rows)) % FOLDS
     return fold

@@ -30,8 +30,8 @@ from mercer.solvers.few_vectors.refit import (
 
 # Levels of the noise of copies, and None for recombined rows.
 _LEVELS = 0.5, 1.0, None
-# Trial fits are compared on every fourth row.
-_HELD = 4
+# Folds of the rows, one of which is held out: trial fits are compared on every fourth row.
+FOLDS = 4
 # Standard errors by which labels or outputs lead where one replaces the other.
 _STANDARD_ERRORS = 1.0
 # Most halvings of gamma.
@@ -83,7 +83,7 @@ class Trials:
         n, d = self.rows.X.shape
         own = self.rows.own
         columns = self.rows.outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
-        self.held: Array = np.arange(n) % _HELD == 0
+        self.held: Array = np.arange(n) % FOLDS == 0
         self.copies: int = (
             0
             if self.held.all() or self.rows.copies > 1
