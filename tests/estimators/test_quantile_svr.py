@@ -324,3 +324,17 @@ def test_the_search_takes_one_quantile(sample, quantile, kind):
     X, y, _, _ = sample
     with pytest.raises(kind, match="quantile"):
         mc.SVRCV(quantile=quantile).fit(X, y)
+
+
+@pytest.mark.parametrize(("fitted", "later"), [([0.2, 0.8], 0.8), (0.8, [0.2, 0.8])])
+def test_a_number_of_quantiles_that_was_not_fitted_is_not_predicted(fitted, later):
+    X = np.linspace(0, 1, 30)[:, None]
+    y = np.tile([0.0, 1.0, 2.0], 10)
+    model = mc.QuantileSVR(fitted, 100.0, kernel="linear").fit(X, y)
+    expected = model.predict(X)
+    with pytest.raises(ValueError, match="quantile = .* must be that of the fit"):
+        model.set_params(quantile=later).predict(X)
+    np.testing.assert_array_equal(model.set_params(quantile=fitted).predict(X), expected)
+    # a fifth of the targets lies above the quantile 0.8, at most
+    again = model.set_params(quantile=later).fit(X, y).predict(X).reshape(30, -1)
+    assert np.mean(y > again[:, -1] + 1e-6) <= 0.2

@@ -159,6 +159,11 @@ class QuantileSVR(Regression):
         array (n_test,), or (n_test, q) where ``quantile`` is an array
         """
         values = with_intercept(self._values(X), self.intercept_)
+        if np.size(self.quantile) != len(values.T):
+            raise ValueError(
+                f"quantile = {shown(self.quantile)} must be that of the fit, {len(values.T)} numbers; set it back, or "
+                "fit again."
+            )
         if np.ndim(self.quantile) == 0:
             return values[:, 0]
         return np.sort(values, axis=1) if self.crossing == "sort" else values
