@@ -1,44 +1,17 @@
-"""Checks of single arguments, types of arguments, warnings that name the user's line, callbacks of iterative fits."""
+"""Checks of single arguments, types of arguments, warnings that name the user's line."""
 
 import math
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar, dataclass_transform
+from typing import Any, Protocol, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
-
-if TYPE_CHECKING:
-
-    class CallbackSupportMixin:
-        """The mixin of scikit-learn 1.9, whose source has no types."""
-
-        def set_callbacks(self, *callbacks: Any) -> Self:
-            """Set the callbacks of fits and return the estimator."""
-            ...
-
-    def with_callbacks(method: Any) -> Any:
-        """Return the method, with callbacks."""
-        ...
-
-else:
-    try:
-        from sklearn.callback import CallbackSupportMixin, with_callbacks
-    except ImportError:
-
-        class CallbackSupportMixin:
-            """Empty class in place of the mixin of scikit-learn 1.9."""
-
-        def with_callbacks(method: Any) -> Any:
-            """Return the method, in place of the decorator of scikit-learn 1.9."""
-            return method
-
 
 # Results of functions for NumPy's arrays; arrays of other libraries give arrays of theirs.
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -101,11 +74,6 @@ _SEVERAL = {
 # Characters of a value in a message.
 _SHOWN = 60
 
-# The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
-_tear_down = with_callbacks(lambda _estimator: None)
-
-# The function that the solvers of the fit or call under way report their steps to.
-_listener: ContextVar[AnyFunction | None] = ContextVar("mercer_listener", default=None)
 _refusing: ContextVar[bool] = ContextVar("mercer_refusing", default=False)
 
 
@@ -334,17 +302,6 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def notify(stage: str, **numbers: float) -> bool:
-    """Pass on that a step of a stage is done to the callbacks of the fit or call under way; True asks to stop."""
-    listener = _listener.get()
-    return listener is not None and bool(listener(stage, **numbers))
-
-
-def is_heard() -> bool:
-    """Return whether `notify` has a callback to call."""
-    return _listener.get() is not None
-
-
 @contextmanager
 def setting(variable: ContextVar[Any], value: object) -> Iterator[None]:
     """Give a context variable a value inside the ``with`` block."""
@@ -355,58 +312,6 @@ def setting(variable: ContextVar[Any], value: object) -> Iterator[None]:
         variable.reset(token)
 
 
-def listening(listener: AnyFunction | None) -> AbstractContextManager[None]:
-    """Set the function ``listener(stage, **numbers)``, or None, that `notify` calls inside the ``with`` block."""
-    return setting(_listener, listener)
-
-
 def refusing() -> AbstractContextManager[None]:
     """Raise warnings of this package as errors inside the ``with`` block; filters of warnings are shared by threads."""
     return setting(_refusing, True)
-
-
-@contextmanager
-def counting(callback: AnyFunction | None, counted: str) -> Iterator[None]:
-    """Call ``callback(done, most)``, unless it is None, for each step of one stage inside the ``with`` block."""
-    check_function("callback", callback)
-    if callback is None:
-        yield
-        return
-
-    def listener(stage, done=0, most=0, **_numbers):
-        return stage == counted and callback(done, most)
-
-    with listening(listener):
-        yield
-
-
-def progress(estimator: object) -> AbstractContextManager[None]:
-    """Pass the steps of a fit to the callbacks of an estimator, and those of inner fits that have no callbacks.
-
-    Each step is one task of scikit-learn, about 1 kB until the block ends.
-    """
-    state = getattr(estimator, "__dict__", {})
-    heard = state.get("_skl_callbacks") and "_callback_fit_ctx" not in state
-    return _reporting(estimator) if heard else nullcontext()
-
-
-@contextmanager
-def _reporting(estimator):
-    try:
-        # scikit-learn 1.9 has no public function for this
-        root = estimator._init_callback_context(task_name="fit", max_subtasks=None)  # noqa: SLF001
-        root.call_on_fit_task_begin(estimator=estimator)
-        iterations = count()
-
-        def step(stage, **numbers):
-            task = root.subcontext(task_name=stage).call_on_fit_task_begin(estimator=estimator)
-            return task.call_on_fit_task_end(
-                estimator=estimator,
-                metadata={"iteration": next(iterations), "stage": stage, **numbers},
-            )
-
-        with listening(step):
-            yield
-        root.call_on_fit_task_end(estimator=estimator)
-    finally:
-        _tear_down(estimator)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._compute.compile import compiled
-from mercer._compute.distances import close_share, recompute_close, recompute_row
+from mercer._compute.distances import CLOSE_SHARES, recompute_close, recompute_row
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 
@@ -20,7 +20,7 @@ def test_rows_and_transposed_points_recompute_exactly_the_pairs_below_the_share(
     dtype, d, global_random_seed
 ):
     rng = np.random.default_rng(global_random_seed)
-    share = dtype(close_share(np.finfo(dtype)))
+    share = dtype(CLOSE_SHARES[np.finfo(dtype).bits])
     X = (10 + rng.normal(size=(6, d))).astype(dtype)
     Z = np.concatenate([X + dtype(share) * rng.normal(size=X.shape).astype(dtype), -X])
     norms, others = np.sum(X**2, axis=1), np.sum(Z**2, axis=1)
@@ -41,7 +41,7 @@ def test_rows_and_transposed_points_recompute_exactly_the_pairs_below_the_share(
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_tile_has_the_same_rule(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    share = close_share(np.finfo(dtype))
+    share = CLOSE_SHARES[np.finfo(dtype).bits]
     X = np.concatenate([rng.normal(size=(5, 9)), 40 + rng.normal(size=(5, 9))]).astype(dtype)
     Z = X + np.concatenate([np.full(5, share), np.ones(5)])[:, None].astype(dtype)
     exact = np.sum((X[:, None].astype(np.longdouble) - Z) ** 2, axis=2)

@@ -4,11 +4,10 @@ steps that solvers report, threads, devices, memory, and the table of costs. Oth
 
 import numpy as np
 
-from mercer._common import listening as listening
 from mercer._compute import costs as costs
 from mercer._compute.devices import computing_on as computing_on
 from mercer._compute.devices import place_of as place_of
-from mercer._compute.distances import close_share
+from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.memory import allocate as allocate
 from mercer._compute.namespace import Namespace
 from mercer._compute.points import Points
@@ -16,6 +15,7 @@ from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.profile_loop import profile_address as profile_address
 from mercer._compute.threads import limit_threads as using_threads
 from mercer._compute.tile import Tile
+from mercer._progress import listening as listening
 
 __all__ = [
     "allocate",
@@ -48,7 +48,7 @@ def profile_values(kernel, scalars, order=0):
 
 def close_share_of(dtype):
     """Return the share of |x|^2 + |z|^2 below which distances are computed from differences."""
-    return close_share(np.finfo(dtype))
+    return CLOSE_SHARES[np.finfo(dtype).bits]
 
 
 def parameters_of(kernel):

@@ -5,19 +5,11 @@
 for the arrays of other libraries.
 """
 
-import numpy as np
-
 from mercer._compute.compile import compiled
 
-_CLOSE = {32: 1e-3, 64: 1e-6}
-
-
-def close_share(finfo: np.finfo) -> float:
-    """Return the share of |x|^2 + |z|^2 below which a squared distance is computed from differences.
-
-    A distance of this size has rounding errors of about 1e-4 of itself in float32 and 1e-10 in float64.
-    """
-    return _CLOSE[finfo.bits]
+# The share of |x|^2 + |z|^2 below which a squared distance is computed from differences, by the bits of its type. A
+# distance of this size has rounding errors of about 1e-4 of itself in float32 and 1e-10 in float64.
+CLOSE_SHARES = {32: 1e-3, 64: 1e-6}
 
 
 @compiled

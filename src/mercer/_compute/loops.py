@@ -22,7 +22,7 @@ from mercer._compute.costs import (
     TILE,
     WIDE,
 )
-from mercer._compute.distances import close_share, recompute_close
+from mercer._compute.distances import CLOSE_SHARES, recompute_close
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import sum_squares
 from mercer._compute.profile import loses_digits, within_range
@@ -279,7 +279,7 @@ class Plan:
 @functools.lru_cache(maxsize=256)
 def _finish(profile, parameters, order, kind, dtype):
     """Return the share of close pairs, the parameters, and the loop of a profile, in a type."""
-    share = dtype.type(close_share(np.finfo(dtype)))
+    share = dtype.type(CLOSE_SHARES[np.finfo(dtype).bits])
     loop = compile_profile(profile, order, kind, dtype, len(parameters))
     return share, np.array(within_range(parameters, dtype), dtype), loop
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas
 
-from mercer._common import Array, PointsLike, as_float64, notify, record
+from mercer._common import Array, PointsLike, as_float64, record
 from mercer._compute import array, devices, fused, pick_backend
 from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
 from mercer._compute.loops import Plan, mirror
@@ -16,6 +16,7 @@ from mercer._compute.memory import allocate, cut
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
+from mercer._progress import notify
 
 
 def plus_square(total, T):

@@ -110,17 +110,11 @@ def as_objects(X: PointsLike, name: str = "X") -> Objects:
     points = Objects(X)
     if not points:
         raise ValueError(f"{name} must have at least one point, got an empty {type(X).__name__}.")
-    missing = next((i for i, point in enumerate(points) if _is_missing(point)), None)
-    if missing is not None:
-        raise ValueError(
-            f"{name}[{missing}] is {points[missing]}; remove or replace missing points first."
-        )
+    for i, point in enumerate(points):
+        # tables have NaN in place of a missing object
+        if point is None or isinstance(point, float) and point != point:
+            raise ValueError(f"{name}[{i}] is {point}; remove or replace missing points first.")
     return points
-
-
-def _is_missing(point):
-    """Return whether a point is None or NaN, which tables have in place of a missing object."""
-    return point is None or (isinstance(point, float) and point != point)
 
 
 def holds_rows(X: PointsLike) -> bool:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import coordinates, windows
 from mercer._compute.costs import CLOSE_PAIRS
-from mercer._compute.distances import close_share
+from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.memory import blocks
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
@@ -70,7 +70,7 @@ class Tile:
         s += size
         s = np.maximum(s, 0, out=s) if xp is NUMPY else xp.clip(s, 0)
         # a larger share of sparse rows, which are not centred
-        size *= 1e-3 if sparse else close_share(xp.finfo(s.dtype))
+        size *= 1e-3 if sparse else CLOSE_SHARES[xp.finfo(s.dtype).bits]
         # that of a point and itself is known
         close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):

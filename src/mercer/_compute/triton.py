@@ -26,7 +26,7 @@ from triton.errors import TritonError
 from mercer._common import Array, record
 from mercer._compute import array
 from mercer._compute.costs import DEVICE_COLUMNS, FEW_FEATURES, PROGRAMS, device_tile
-from mercer._compute.distances import close_share
+from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.points import Points
 from mercer._compute.symbols import INFIX, PAIRS, Symbol, as_symbol, folded, ordered, trace
 
@@ -310,7 +310,9 @@ class _Call:
         finfo = torch.finfo(self.V.dtype)
         error = (4 * d + 16) * finfo.eps * (self.X.largest + self.Z.largest)
         return (
-            close_share(finfo) if d > FEW_FEATURES and self.form.is_steep(error, finfo.eps) else 0.0
+            CLOSE_SHARES[finfo.bits]
+            if d > FEW_FEATURES and self.form.is_steep(error, finfo.eps)
+            else 0.0
         )
 
     @property

@@ -16,13 +16,12 @@ from mercer._common import (
     PointsLike,
     Seed,
     check_instance,
-    counting,
-    notify,
     record,
     shown,
 )
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets, refuse_targets
+from mercer._progress import counting, notify
 from mercer.capacity._leave_one_out import (
     SAME_MARGIN,
     jaakkola_haussler,

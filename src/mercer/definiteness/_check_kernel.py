@@ -3,9 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import AnyFunction, PointsLike, as_float64, counting, notify, shown
+from mercer._common import AnyFunction, PointsLike, as_float64, shown
 from mercer._compute.costs import BLOCK
 from mercer._compute.points import count_points, evenly_spaced
+from mercer._progress import counting, notify
 from mercer.definiteness.evidence import (
     asymmetry,
     find_witness,

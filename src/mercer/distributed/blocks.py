@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, PointsLike, T, notify, record, shown
+from mercer._common import Array, ArrayLike, PointsLike, T, record, shown
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import cut
 from mercer._compute.points import as_block, count_points, take_points
 from mercer._compute.readable import decoded, is_dask, refuse_unreadable
+from mercer._progress import notify
 
 if TYPE_CHECKING:
     from pyarrow import Table

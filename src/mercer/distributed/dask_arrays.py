@@ -16,10 +16,11 @@ from dask.base import compute, get_scheduler
 from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
 
-from mercer._common import Array, ArrayLike, T, is_heard, listening, notify, record
+from mercer._common import Array, ArrayLike, T, record
 from mercer._compute.memory import reusing
 from mercer._compute.points import as_block, as_rows, join_points
 from mercer._compute.readable import is_dask, known_rows
+from mercer._progress import is_heard, listening, notify
 
 # its configuration must be complete before a part of it is set and restored
 with contextlib.suppress(ImportError):

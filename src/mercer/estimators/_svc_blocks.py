@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, as_float64, notify, record, warn
+from mercer._common import Array, ArrayLike, as_float64, record, warn
 from mercer._compute.points import PROBES, widened
 from mercer._compute.readable import is_dask
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
+from mercer._progress import notify
 from mercer.distributed.blocks import Blocks
 from mercer.estimators.base import require_rows
 from mercer.estimators.classifier import Labels, class_weights, labels_of

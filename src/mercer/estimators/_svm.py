@@ -18,8 +18,6 @@ from mercer._common import (
     check_integer,
     check_positive,
     check_weights,
-    is_heard,
-    notify,
     shown,
 )
 from mercer._compute.costs import COLUMNS, SMALL_DUAL, SWEEP_ROWS, WIDE
@@ -27,6 +25,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
 from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
+from mercer._progress import is_heard, notify
 from mercer.estimators._problem import (
     Problem,
     Solved,

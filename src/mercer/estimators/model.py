@@ -25,12 +25,13 @@ import scipy.sparse as sp
 from sklearn import config_context, get_config
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import AnyFunction, CallbackSupportMixin, progress
+from mercer._common import AnyFunction
 from mercer._compute.devices import Place, computing_on, moved, place_of
 from mercer._compute.points import owned
 from mercer._compute.register import storable
 from mercer._compute.threads import serial_blas
 from mercer._elsewhere import explain_class, explained, refuse_attribute, refuse_unknown
+from mercer._progress import CallbackSupportMixin, progress
 from mercer.solvers.certify import Certificate
 
 _F = TypeVar("_F", bound=AnyFunction)

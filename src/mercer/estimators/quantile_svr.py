@@ -232,7 +232,10 @@ class QuantileSVR(Regression):
         """Return the dual of each quantile."""
         C = float(self.C) * problem.weights
         quantiles = checked_quantiles(self.quantile)
-        return Dual.joined([pinball_dual(problem.targets, C, tau) for tau in quantiles])
+        # bounds -C (1 - tau) and C tau, and no epsilon
+        return Dual.joined(
+            [regression_dual(problem.targets, (tau - 1) * C, tau * C) for tau in quantiles]
+        )
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
@@ -254,11 +257,6 @@ class QuantileSVR(Regression):
             )
         values = [each.in_units(centre, scale).values[0] for each in found]
         return held_out_means(values, [test for _, test in splits], self._n_rows)
-
-
-def pinball_dual(targets: Array, C: Array, tau: float) -> Dual:
-    """Return the dual of a quantile: bounds -C (1 - tau) and C tau, and no epsilon."""
-    return regression_dual(targets, (tau - 1) * C, tau * C)
 
 
 def checked_quantiles(quantile: float | ArrayLike) -> list[float]:

@@ -17,7 +17,6 @@ from mercer._common import (
     check_integer,
     check_nonnegative,
     check_positive,
-    notify,
     record,
     refuse_large,
     shown,
@@ -29,6 +28,7 @@ from mercer._compute.points import PROBES, Points, as_dense_rows
 from mercer._compute.register import storable
 from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.threads import serial_blas, threaded_blas
+from mercer._progress import notify
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import Kernel, require_gradient
 from mercer.learning.quasi_newton import minimise

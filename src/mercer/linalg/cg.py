@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, as_float64, notify
+from mercer._common import Array, as_float64
 from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
+from mercer._progress import notify
 from mercer.linalg.operators import INACCURATE, Operator
 
 # Steps that are typical; data decide them.

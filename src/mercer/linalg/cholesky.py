@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Seed, as_float64, notify, record, warn
+from mercer._common import Array, Seed, as_float64, record, warn
 from mercer._compute.costs import PIVOTS, TASK
 from mercer._compute.memory import allocate, blocks
 from mercer._compute.threads import run_in_single_threads, serial_blas
+from mercer._progress import notify
 from mercer.gram import Gram
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, Seed, as_float64, notify, record
+from mercer._common import Array, Memory, Seed, as_float64, record
 from mercer._compute.array import times
 from mercer._compute.costs import FEW_PAIRS, LEAST_COLUMNS, MANY_PAIRS, MOST_COLUMNS, ROWS
 from mercer._compute.memory import parse_memory
 from mercer._compute.saved import Saved
 from mercer._compute.threads import run_on_rows, serial_blas
+from mercer._progress import notify
 from mercer.linalg import eigh, lapack
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.generator import check_seed, generator

@@ -14,13 +14,13 @@ from mercer._common import (
     ArrayLike,
     as_float64,
     check_function,
-    counting,
     refuse_large,
     warn,
 )
 from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, dense, take_points
+from mercer._progress import counting
 from mercer.expansion import Expansion, require_symmetric, rows_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import kernel_of_data

@@ -20,12 +20,12 @@ from mercer._common import (
     check_integer,
     check_nonnegative,
     check_positive,
-    notify,
     record,
     shown,
 )
 from mercer._compute.array import tiles
 from mercer._compute.points import PROBES, Points, dense, evenly_spaced
+from mercer._progress import notify
 from mercer.expansion import Expansion, rows_of, summands
 from mercer.kernels.direct_sum import Marked, kernel_of_data
 from mercer.preimages.base import Found

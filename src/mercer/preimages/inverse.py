@@ -11,12 +11,12 @@ from mercer._common import (
     as_float64,
     check_integer,
     check_positive,
-    notify,
     record,
     shown,
 )
 from mercer._compute.memory import blocks
 from mercer._compute.register import storable
+from mercer._progress import notify
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of

@@ -6,19 +6,11 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from mercer._common import (
-    EPS,
-    Array,
-    as_float64,
-    check_integer,
-    check_positive,
-    notify,
-    record,
-    shown,
-)
+from mercer._common import EPS, Array, as_float64, check_integer, check_positive, record, shown
 from mercer._compute.memory import blocks
 from mercer._compute.points import dense
 from mercer._compute.register import storable
+from mercer._progress import notify
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer, notify, record, shown
+from mercer._common import check_integer, record, shown
 from mercer._compute.objects import Objects
 from mercer._compute.register import storable
+from mercer._progress import notify
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.preimages.base import Found

@@ -107,15 +107,15 @@ def reduce(
     check_pairwise(psi.kernel, psi.points)
     target = _without_zeros(target)
     tol = float(tol or 0.0)
+    fixed = n_vectors is None and getattr(method, "fixes_size", False)
     if candidates is not None:
-        return _selected(target, method, candidates, n_vectors, tol, callback)
+        return _selected(target, method, candidates, n_vectors, fixed, tol, callback)
     n = count_points(target.points)
     if n_vectors is not None and n_vectors >= n:
         return _unchanged(target.original, f"n_vectors = {n_vectors} allows all {n} points of psi")
     if not target.squares.any():
         one = take_points(target.original.points, np.arange(1))
         return _unchanged(best(target, one)[0], "psi is 0")
-    fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (n if fixed else n - 1)
     if not limit:
         return _unchanged(target.original, f"tol = {tol:.3g} needs the single point of psi")
@@ -141,7 +141,7 @@ def _run(trace, method, target, limit, tol, callback):
         raise
 
 
-def _selected(target, method, candidates, n_vectors, tol, callback):
+def _selected(target, method, candidates, n_vectors, fixed, tol, callback):
     """Return a reduced set of points that are given: |psi - psi'|^2 = |psi - P psi|^2 + |P psi - psi'|^2."""
     if not getattr(method, "selects", False):
         raise TypeError(
@@ -162,7 +162,6 @@ def _selected(target, method, candidates, n_vectors, tol, callback):
     if not projected.squares.any():
         trace.record(Stage(projected.points, np.arange(1)))
         return _result(trace, method, "psi is 0, or orthogonal to all candidates")
-    fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (len(onto) if fixed else len(onto) - 1)
     reason = "all candidates are allowed"
     done = False

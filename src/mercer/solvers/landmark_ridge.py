@@ -14,12 +14,13 @@ import numpy as np
 from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, notify, warn
+from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, warn
 from mercer._compute import memory
 from mercer._compute.costs import BLOCK
 from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
+from mercer._progress import notify
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion
 from mercer.kernels.base import matched

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, notify, record, warn
+from mercer._common import EPS, TINY, Array, Seed, as_float64, check_integer, record, warn
 from mercer._compute.points import sum_squares
 from mercer._compute.threads import threaded_blas
+from mercer._progress import notify
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import NOISE
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, notify, record
+from mercer._common import Array, record
 from mercer._compute.register import storable
+from mercer._progress import notify
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 

@@ -174,7 +174,12 @@ def uploaded(contents: str, name: str) -> tuple[str, Table]:
             found = read_table(path, 0, at_least=True)
         except Failure as failure:
             raise Failure(str(failure).replace(str(path), "the file")) from None
-        _require_size(*found.X.shape)
+        n, d = found.X.shape
+        if n > ROWS or not 2 <= d <= COLUMNS:
+            raise Failure(
+                f"the table has {n} rows and {d} columns of features; at most {ROWS} rows and 2 to {COLUMNS} columns "
+                "are possible; upload a part of it."
+            )
         _require_classes(found.y)
         _, y = from_csv(path, found.names)
     code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={found.names})\n"
@@ -188,14 +193,6 @@ def _decoded(contents):
         return base64.b64decode(contents.partition(";base64,")[2], validate=True)
     except binascii.Error:
         raise Failure("the upload is damaged; upload the file again.") from None
-
-
-def _require_size(n, d):
-    if n > ROWS or not 2 <= d <= COLUMNS:
-        raise Failure(
-            f"the table has {n} rows and {d} columns of features; at most {ROWS} rows and 2 to {COLUMNS} columns are "
-            "possible; upload a part of it."
-        )
 
 
 def _require_classes(y):

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
-from mercer._common import EPS, HALVINGS, Array, listening, record
+from mercer._common import EPS, HALVINGS, Array, record
 from mercer._compute.costs import (
     ENTRY,
     FACTORED_UNKNOWNS,
@@ -42,6 +42,7 @@ from mercer._compute.points import (
     without_empty_columns,
 )
 from mercer._compute.threads import check_cancelled, threaded_blas
+from mercer._progress import listening
 from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.linalg.cholesky import Partial

@@ -24,6 +24,7 @@ from mercer._compute.costs import (
     SINGLE,
     THREADED,
 )
+from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.memory import allocate, blocks, cut
 from mercer._compute.points import (
     PAIRED,
@@ -41,7 +42,6 @@ from mercer._compute.profile import has_kink as profile_has_kink
 from mercer._compute.profile import loses_digits, profile_at_zero, within_range
 from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
-from mercer._compute.tile import close_share
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.forms import (
@@ -460,7 +460,7 @@ class FusedRows(ScalarRows):
     @functools.cached_property
     def _share(self):
         """The share of squared norms below which squared distances are computed again: 0 if no value needs that."""
-        share = close_share(np.finfo(self.dtype))
+        share = CLOSE_SHARES[np.finfo(self.dtype).bits]
         # the error of float32 is measured, and solutions of few points are refined by exact rows
         needed = self._kinked or (
             self._radial
@@ -579,7 +579,7 @@ class FusedRows(ScalarRows):
     def raw(self, exact: bool = False) -> RawRows:
         """Return the points as compiled code computes rows from them: with ``exact`` in float64, to the last digits."""
         dtype = np.dtype(np.float64) if exact else self.dtype
-        share = close_share(np.finfo(dtype)) if exact and self._radial else self._share
+        share = CLOSE_SHARES[np.finfo(dtype).bits] if exact and self._radial else self._share
         return RawRows(
             _terms_of(self._form, dtype),
             self._given,
