@@ -16,7 +16,7 @@ import dask.array as da
 from svm import covtype
 
 import mercer as mc
-from mercer._common import listening
+from mercer._progress import listening
 
 C, GAMMA = 10.0, 0.1
 

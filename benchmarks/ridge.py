@@ -99,7 +99,7 @@ def child(name, n):
 def large(dtype, n):
     """Fit one full ridge, and print its steps, residual, seconds and memory."""
     import mercer as mc
-    from mercer._common import listening
+    from mercer._progress import listening
 
     X, y, new = (each.astype(dtype) for each in points(n))
     model = mc.KernelRidge(1e-6 * n, kernel=mc.Gaussian(1 / FEATURES), random_state=0)

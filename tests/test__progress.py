@@ -3,8 +3,7 @@
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
-
-from mercer._progress import CallbackSupportMixin, counting, notify, progress
+from tests.reference.inside import CallbackSupportMixin, counting, notify, progress
 
 with_callbacks_only = pytest.mark.skipif(
     not hasattr(CallbackSupportMixin, "set_callbacks"),

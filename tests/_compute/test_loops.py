@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._compute import loops
-from mercer._compute.distances import close_share
+from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.loops import mirror
 from mercer._compute.threads import limit_threads
 
@@ -233,7 +233,7 @@ def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype
     eps = float(np.finfo(dtype).eps)
     X = rng.normal(size=(40, d)).astype(dtype)
     # |x - z|^2 from eps^2 up to a share of |x|^2 + |z|^2, less what rounding may add to it before it is compared
-    largest = 0.95 * np.sqrt(close_share(np.finfo(dtype)) - 6 * eps)
+    largest = 0.95 * np.sqrt(CLOSE_SHARES[np.finfo(dtype).bits] - 6 * eps)
     size = np.sqrt(2 * (X.astype(float) ** 2).sum(axis=1, keepdims=True))
     step = rng.normal(size=X.shape)
     step *= (

@@ -15,15 +15,19 @@ from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.profile_loop import profile_address as profile_address
 from mercer._compute.threads import limit_threads as using_threads
 from mercer._compute.tile import Tile
-from mercer._progress import listening as listening
+from mercer._progress import CallbackSupportMixin, counting, listening, notify, progress
 
 __all__ = [
+    "CallbackSupportMixin",
     "allocate",
     "computing_on",
     "costs",
+    "counting",
     "listening",
+    "notify",
     "place_of",
     "profile_address",
+    "progress",
     "using_threads",
 ]
 # Mathematical functions of a profile.
