@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LIBSVM
+from tests.reference.inside import costs
 from threadpoolctl import threadpool_limits
 
 import mercer as mc
-from mercer._compute.costs import LANES
 from mercer.solvers.svm.smo import load, subtract, take_steps
 
 RNG = np.random.default_rng(11)
@@ -243,7 +243,7 @@ def test_c17_sparse_rows_with_64_bit_indices_equal_those_with_32_bit_indices(nam
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows writes the whole file")
 def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
-    n, width = 80, 8 * LANES
+    n, width = 80, 8 * costs.LANES
     first = 2**31 // width + 1
     # a file of 8 GB, of which a few pages are written
     with tempfile.TemporaryFile() as file:

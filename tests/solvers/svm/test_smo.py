@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from tests.reference.inside import costs
 
 import mercer as mc
-from mercer._compute.costs import LANES
 from mercer.solvers.svm.smo import load, offsets, subtract, take_steps
 
+LANES = costs.LANES
 NONE = np.empty(0, int)
 
 

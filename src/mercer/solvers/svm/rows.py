@@ -270,7 +270,7 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     sample = widened(take_points(points, evenly_spaced(count_points(points), PAIRED)))
     radial = form_of(kernel) == "radial"
     if radial and not sparse:
-        sample -= _centre_of(sample)
+        sample -= FusedRows(kernel, sample, np.float64).centre
     # without compiled code, which training may not need in both types
     with np.errstate(all="ignore"):
         blocks = (
@@ -299,15 +299,6 @@ def _scalars_of(X, radial):
 def _squares(X):
     """Return the squared norms of dense or sparse rows, summed in float64."""
     return np.ravel(widened(X).power(2).sum(axis=1)) if sp.issparse(X) else sum_squares(X)
-
-
-def _centre_of(X):
-    """Return the mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
-    n = len(X)
-    mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
-    some = np.sort(X[:: max(1, n // _CENTRED)], axis=0)
-    quarter = len(some) // 4
-    return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
 
 
 def _plain_rows_of(kernel, points, accuracy):
@@ -448,14 +439,21 @@ class FusedRows(ScalarRows):
     in_call = True
 
     @functools.cached_property
-    def _centre(self):
-        return _centre_of(self.points) if self._radial else np.zeros(self.points.shape[1])
+    def centre(self) -> Array:
+        """The mean row, each entry within the middle half of those of some rows: few far rows do not move it."""
+        n, d = self.points.shape
+        if not self._radial:
+            return np.zeros(d)
+        mean = np.add.reduce(self.points, axis=0, dtype=np.float64) / n
+        some = np.sort(self.points[:: max(1, n // _CENTRED)], axis=0)
+        quarter = len(some) // 4
+        return np.minimum(np.maximum(mean, some[quarter]), some[-1 - quarter])
 
     @functools.cached_property
     def _largest(self):
         """The largest squared norm of a point about the centre."""
         parts = blocks(*self.points.shape)
-        return max(float(sum_squares(self.points[each] - self._centre).max()) for each in parts)
+        return max(float(sum_squares(self.points[each] - self.centre).max()) for each in parts)
 
     @functools.cached_property
     def _share(self):
@@ -476,7 +474,7 @@ class FusedRows(ScalarRows):
     @functools.cached_property
     def _centred(self):
         """The points about the centre, in the type of the rows."""
-        return subtract_centre(self.points, self._centre, allocate(self.points.shape, self.dtype))
+        return subtract_centre(self.points, self.centre, allocate(self.points.shape, self.dtype))
 
     @functools.cached_property
     def _norms(self):
@@ -583,7 +581,7 @@ class FusedRows(ScalarRows):
         return RawRows(
             _terms_of(self._form, dtype),
             self._given,
-            self._centre,
+            self.centre,
             dtype.type(self._scale),
             dtype.type(share),
             self.diagonal,
