@@ -336,9 +336,9 @@ class _Solver:
     def _look_beyond_steps(self):
         """Solve by other means what steps over pairs solve slowly; return whether steps may go on.
 
-        Kernel matrices with few eigenvalues above rounding are factorised. Newton steps cross the narrow valleys of the
-        objective along which SMO moves slowly. A round that gains almost nothing is the last: the rest is rounding, or
-        a kernel that is not positive semidefinite.
+        Newton steps cross the narrow valleys of the objective along which SMO moves slowly. Where they leave a
+        violation, kernel matrices with few eigenvalues above rounding are factorised. A round that gains almost nothing
+        is the last: the rest is rounding, or a kernel that is not positive semidefinite.
         """
         point = self.point
         self._rounds += 1
