@@ -185,6 +185,14 @@ def test_a_half_space_is_missed_where_and_only_where_weights_below_their_bounds_
     assert (model.predict(X) == 1).all() == (found.status == 0)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_fit_that_stops_early_does_not_say_that_the_origin_lies_among_the_points(
+    sample, kernel, recwarn
+):
+    OneClassSVM(0.2, kernel=kernel, max_iter=1).fit(sample[0] + 2)
+    assert [str(each.message).split()[1] for each in recwarn] == ["stopped"]
+
+
 def test_a_conditionally_positive_kernel_needs_no_half_space(sample, recwarn):
     model = OneClassSVM(0.4, kernel=mc.kernels.PowerDistance(1.0)).fit(sample[0])
     assert not len(recwarn)

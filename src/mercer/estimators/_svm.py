@@ -332,7 +332,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         return self._fit_points(X, None, sample_weight)
 
     def _over_all(self, problem):
-        """Solve the dual so that only points at their bounds are outside, and store the solution."""
+        """Solve the dual so that only points at their bounds are outside, store the solution and return it."""
         dual, total = self._dual(problem)
         scale = problem.scale
         solved = self._solved(problem, dual, self.tol * max(scale, 1e-300) / max(1.0, total))
@@ -348,6 +348,7 @@ class Boundary(ValueEstimator, OutlierMixin):
         solved = replace(solved, outward=outwards(bias, problem.kernel_dtype, scale))
         conclude(self, problem, solved, partial(self._recomputed, problem))
         warn_coarse(self, problem, scale, solved, scatter)
+        return solved
 
     def _scatter(self, problem, coef, values):
         """Return the mean squared distance of points from their mean, by coefficients of sum 1; values are K coef."""

@@ -101,11 +101,16 @@ class OneClassSVM(Normals, Boundary):
         return self._values(X)[:, 0]
 
     def _over_all(self, problem):
-        super()._over_all(problem)
+        solved = super()._over_all(problem)
         found = self.certificate_
         gap = found.primal - found.dual
-        # the objective of w = 0, which separates nothing; that of a conditionally positive kernel may be above
-        if found.convex and found.dual - gap <= 0 <= found.primal:
+        # the objective of w = 0, which separates nothing; that of a conditionally positive kernel may be above, and one
+        # of a fit that stopped early proves nothing
+        if (
+            found.convex
+            and solved.solutions.violation.max() <= solved.tol
+            and found.dual - gap <= 0 <= found.primal
+        ):
             warn(
                 f"OneClassSVM has no half space: the origin of the feature space of {shown(self.kernel_)} lies among "
                 "the points, so that |w|^2 is 0 up to rounding and every point an inlier; take kernel='rbf', rows that "
