@@ -38,7 +38,7 @@ from mercer.solvers.svm.engine import (
     solve_small_duals,
 )
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
-from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
+from mercer.solvers.svm.newton import MOST, NEAR, NEWTON_SHARE, refine_point
 from mercer.solvers.svm.options import Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.sweep import Sweep
@@ -187,9 +187,7 @@ def _solve_factored(rows, dual, limits, full=False):
         if found is None:
             return None
         point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
-        rising, falling = point.slopes()
-        if np.count_nonzero(np.maximum(rising, -falling) > -NEAR * tol) <= REFINED:
-            refine_point(rows, point, NEAR * tol)
+        refine_point(rows, point, NEAR * tol, most=REFINED)
         share = point.finer(limits.goal.coarse)
         wanted = min(float(allowed(limits.goal, point.bias)), share * point.violation)
         if point.violation <= wanted or found.violation > tol:
@@ -342,10 +340,14 @@ class _Solver:
         """
         point = self.point
         self._rounds += 1
-        self._cross()
+        first = self._rounds == 1
+        # a factor of low rank takes less time than steps on many variables
+        self._cross(REFINED if first else MOST)
         factored = self._rounds <= _FULL and point.violation > self.tol
         if factored and self._is_rounding(full=self._rounds == _FULL):
             return False
+        if first and point.violation > self.tol:
+            self._cross(MOST)
         if self._limits.callback is not None:
             self._stopped = self._limits.callback(point.violation)
         if point.violation <= self.tol:
@@ -387,13 +389,13 @@ class _Solver:
         point.gain = 0.0 if rounded else point.gain
         return rounded
 
-    def _cross(self):
-        """Take Newton steps on what is free or violates, repeated while they gain."""
+    def _cross(self, most):
+        """Take Newton steps on what is free or violates, at most ``most`` variables, repeated while they gain."""
         point = self.point
         for _ in range(_REPEATS):
             check_cancelled()
             before = point.violation
-            moved = refine_point(self._rows, point, 0.0, gaining=True)
+            moved = refine_point(self._rows, point, 0.0, gaining=True, most=most)
             if not moved or not self.tol < point.violation <= (1 - FALL) * before:
                 return
 

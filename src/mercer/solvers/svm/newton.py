@@ -34,7 +34,7 @@ NEAR = 10
 _JITTER = 1e-13
 _RAISED = 100.0
 # Largest number of variables that take part.
-_MOST = 2 * NEWTON_VARIABLES
+MOST = 2 * NEWTON_VARIABLES
 
 
 class Free(NamedTuple):
@@ -451,8 +451,10 @@ def refine(points, exact, s, own, target, bias, sums, reach, operations):
 # --- large problems --------------------------------------------------------------------------------------------------
 
 
-def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> bool:
-    """Solve for the free variables of a point and those within ``reach`` of violating, if there are few.
+def refine_point(
+    rows: Any, point: Any, reach: float, gaining: bool = False, most: int = MOST
+) -> bool:
+    """Solve for the free variables of a point and those within ``reach`` of violating, if there are at most ``most``.
 
     Return whether the point moved: its violation falls or, if ``gaining``, its objective rises.
     """
@@ -460,7 +462,7 @@ def refine_point(rows: Any, point: Any, reach: float, gaining: bool = False) -> 
     rising, falling = point.slopes()
     free = rising == falling
     near = np.flatnonzero(free | (np.maximum(rising, -falling) > -reach))
-    if not 0 < len(near) <= _MOST or np.count_nonzero(free) > NEWTON_VARIABLES:
+    if not 0 < len(near) <= most or np.count_nonzero(free) > NEWTON_VARIABLES:
         return False
     own = dual.take(near, coef=point.coef[near])
     K = rows.exact_square(own.points)
