@@ -335,3 +335,10 @@ def test_a_span_with_negative_squared_distances_is_warned_of(coef0, recwarn):
     _, R = qr(mc.features(kernel, points))
     left = kernel.diag(points) - np.square(R).sum(axis=0)
     assert any("indefinite" in str(each.message) for each in recwarn) == (left.min() < -1e-6)
+
+
+def test_a_matrix_with_the_rounding_of_float32_is_not_called_indefinite(recwarn):
+    K = mc.Gaussian(0.1)(X)
+    _, R = qr(mc.features(mc.kernels.Precomputed(K.astype(np.float32)), np.arange(len(X))))
+    assert not recwarn
+    np.testing.assert_allclose(R.T @ R, K, atol=1e-5)

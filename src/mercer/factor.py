@@ -369,7 +369,8 @@ def orthonormalised(
     own = as_float64(inner.diagonal())
     least = (own - np.square(part.factor).sum(axis=1)).min()
     proved = phi.kernel.tags.positive_semidefinite is True
-    if not proved and least < -(epsilon(inner) ** 0.5) * own.max():
+    # values of a given matrix may have the rounding of float32 in any type
+    if not proved and least < -(np.finfo(np.float32).eps ** 0.5) * own.max():
         warn(
             f"{type(phi.kernel).__name__} is indefinite on these points: squared distances of {name} from its span "
             f"reach {least:.3g}, and projections may be anywhere; use a positive semidefinite kernel."

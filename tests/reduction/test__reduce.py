@@ -188,3 +188,11 @@ def test_a_set_with_a_negative_squared_distance_is_warned_of():
     points = np.vstack([psi.points, answer.points])
     difference = np.vstack([coef, -answer.coef])
     assert difference.T @ kernel(points) @ difference < 0
+
+
+def test_a_set_of_a_matrix_with_the_rounding_of_float32_is_not_called_indefinite(recwarn):
+    points = np.random.default_rng(3).normal(size=(20, 2))
+    kernel = mc.kernels.Precomputed(mc.Gaussian(0.003)(points).astype(np.float32))
+    answer = reduce(mc.Expansion(kernel, np.arange(20), np.ones((20, 1))), 8, method="pivoted")
+    assert not recwarn
+    assert answer.relative_error.max() < 0.01

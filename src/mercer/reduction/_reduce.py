@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, AnyFunction, PointsLike, check_function, shown, warn
+from mercer._common import AnyFunction, PointsLike, check_function, shown, warn
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
@@ -193,7 +193,8 @@ def _unchanged(psi, reason):
 
 def _result(trace, method, reason):
     expansion, relative_error = trace.result(len(trace.stages) - 1)
-    negative = trace.residuals[-1] < -(EPS**0.5) * trace.target.squares
+    # values of a given matrix may have the rounding of float32 in any type
+    negative = trace.residuals[-1] < -(np.finfo(np.float32).eps ** 0.5) * trace.target.squares
     if negative.any() and not expansion.kernel.tags.positive_semidefinite:
         warn(
             f"{negative.sum()} of {len(negative)} reduced vectors have negative squared distances from those of psi: "
