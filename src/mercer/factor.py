@@ -32,6 +32,7 @@ from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.lanczos import smallest
 from mercer.linalg.operators import (
     INACCURATE,
+    NEGATIVE,
     NOISE,
     Centred,
     InnerProducts,
@@ -369,8 +370,7 @@ def orthonormalised(
     own = as_float64(inner.diagonal())
     least = (own - np.square(part.factor).sum(axis=1)).min()
     proved = phi.kernel.tags.positive_semidefinite is True
-    # values of a given matrix may have the rounding of float32 in any type
-    if not proved and least < -(np.finfo(np.float32).eps ** 0.5) * own.max():
+    if not proved and least < -NEGATIVE * own.max():
         warn(
             f"{type(phi.kernel).__name__} is indefinite on these points: squared distances of {name} from its span "
             f"reach {least:.3g}, and projections may be anywhere; use a positive semidefinite kernel."

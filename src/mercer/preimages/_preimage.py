@@ -170,8 +170,12 @@ def _distances(psi, z, values):
     squares = squared_norms(psi, values)
     own = psi.kernel.diag(z)
     found = squares + own - 2 * paired_values(psi, z)
-    # of an indefinite kernel they may be negative, by more than rounding
-    return np.where(found < -(EPS**0.5) * (abs(squares) + abs(own)), found, np.maximum(found, 0))
+    return without_rounding(found, abs(squares) + abs(own))
+
+
+def without_rounding(distances: Array, scale: Array) -> Array:
+    """Return squared distances, with 0 for negative ones that are rounding; an indefinite kernel has others."""
+    return np.where(distances < -(EPS**0.5) * scale, distances, np.maximum(distances, 0))
 
 
 def without_negative(found: Found, distances: Array, kernel: Kernel) -> Found:

@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import EPS, ArrayLike, array_record, shown
+from mercer._common import ArrayLike, array_record, shown
 from mercer._compute.devices import anywhere
 from mercer.expansion import Expansion
 from mercer.kernels.base import refuse_conditional
-from mercer.preimages._preimage import checked_start, explain, own_values, without_negative
+from mercer.preimages._preimage import (
+    checked_start,
+    explain,
+    own_values,
+    without_negative,
+    without_rounding,
+)
 from mercer.preimages.descent import (
     Quotient,
     best_of,
@@ -134,8 +140,7 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     found, _ = best_of(find, starts, lambda points: np.maximum(multiples(points)[1], 0), squares)
     points = found.points.astype(psi.points.dtype)
     scale, sqdist = multiples(points.astype(np.float64))
-    rounded = sqdist >= -(EPS**0.5) * (abs(squares) + abs(squares - sqdist))
-    sqdist = np.where(rounded, np.maximum(sqdist, 0), sqdist)
+    sqdist = without_rounding(sqdist, abs(squares) + abs(squares - sqdist))
     found = without_negative(found, sqdist, psi.kernel)
     return Ray(points, scale, sqdist, found.converged, found.n_iter, method, explain(why, found))
 

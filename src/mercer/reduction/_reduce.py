@@ -9,6 +9,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import check_pairwise, refuse_conditional
+from mercer.linalg.operators import NEGATIVE
 from mercer.projection import project
 from mercer.reduction.base import Reduction, Stage, Target
 from mercer.reduction.methods import by_default, check_limits, check_reduction
@@ -193,8 +194,7 @@ def _unchanged(psi, reason):
 
 def _result(trace, method, reason):
     expansion, relative_error = trace.result(len(trace.stages) - 1)
-    # values of a given matrix may have the rounding of float32 in any type
-    negative = trace.residuals[-1] < -(np.finfo(np.float32).eps ** 0.5) * trace.target.squares
+    negative = trace.residuals[-1] < -NEGATIVE * trace.target.squares
     if negative.any() and not expansion.kernel.tags.positive_semidefinite:
         warn(
             f"{negative.sum()} of {len(negative)} reduced vectors have negative squared distances from those of psi: "
