@@ -161,8 +161,8 @@ class QuantileSVR(Regression):
         values = with_intercept(self._values(X), self.intercept_)
         if np.size(self.quantile) != len(values.T):
             raise ValueError(
-                f"quantile = {shown(self.quantile)} must be that of the fit, {len(values.T)} numbers; set it back, or "
-                "fit again."
+                f"quantile = {shown(self.quantile)} must be that of the fit, which had {len(values.T)}; set it back, "
+                "or fit again."
             )
         if np.ndim(self.quantile) == 0:
             return values[:, 0]
