@@ -15,6 +15,7 @@ from tests.solvers.svm.duals import (
     regression,
     solved,
 )
+from tools.trace_calls import trace
 
 import mercer as mc
 from mercer.solvers.svm import rows_of, solve_dual
@@ -110,6 +111,18 @@ def test_classifiers_with_a_sum_of_kernels_have_the_objectives_of_scikit_learn(
 
 
 # --- variables and points ---------------------------------------------------------------------------------------------
+
+
+def test_a_loose_tolerance_of_several_classes_is_not_checked_class_by_class():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 115)
+    X = rng.standard_normal((3, 2))[y] + rng.standard_normal((345, 2))
+
+    def calls(tol):
+        return trace(lambda: mc.SVC(kernel=mc.Gaussian(1.0), tol=tol).fit(X, y)).calls
+
+    calls(0.1)
+    assert calls(0.1) < 2 * calls(0.001)
 
 
 @pytest.mark.parametrize("n", [60, 320])

@@ -19,6 +19,7 @@ from mercer._compute.costs import (
     THREADED,
     TOGETHER_VARIABLES,
 )
+from mercer._compute.memory import blocks
 from mercer._compute.points import PAIRED, SAMPLE, count_points, evenly_spaced, take_points
 from mercer._compute.threads import (
     check_cancelled,
@@ -157,12 +158,40 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
     most = min(limits.max_iter, first_steps(duals.largest), steps)
     first = limits._replace(max_iter=int(most))
     solutions, tol = solve_small_duals(rows, duals, first, Buffers.empty(duals.largest, rows.dtype))
-    # of float32 rows only Newton steps leave a violation that rounding does not decide
-    share = NEWTON_SHARE if rows.dtype == np.float32 else 1.0
-    unsolved = (solutions.violation > share * tol) | (solutions.noise > NEAR * tol)
+    unsolved = (solutions.violation > tol) | (solutions.noise > NEAR * tol)
+    if rows.error:
+        # only Newton steps leave a violation that rounding does not decide
+        left = np.flatnonzero(~unsolved & (solutions.violation > NEWTON_SHARE * tol))
+        rounding = _rounding_of(rows, duals, solutions, left)
+        unsolved[left] = is_doubtful(solutions.violation[left], rounding, tol[left])
     for k in np.flatnonzero(unsolved & (solutions.n_iter < limits.max_iter)).tolist():
         solutions[k] = finished(rows, duals[k], limits, solutions[k])
     return solutions
+
+
+def _rounding_of(rows, duals, found, some):
+    """Return how far rounding moved gradients of ``some`` of the duals (int array), as about `PAIRED` of each show.
+
+    A product with exact kernel values serves many duals.
+    """
+    n = count_points(rows.points)
+    free = (found.coef != 0) & (duals.lower < found.coef) & (found.coef < duals.upper)
+    largest = np.zeros(len(duals))
+    for part in blocks(len(some), n):
+        column = np.full(len(duals), -1)
+        column[some[part]] = np.arange(len(some[part]))
+        v = np.flatnonzero((column >= 0)[duals.number])
+        points = np.unique(duals.points[v[free[v]]] if free[v].any() else duals.points[v])
+        points = points[evenly_spaced(len(points), PAIRED * n // duals.largest)]
+        weights = np.zeros((n, len(some[part])))
+        np.add.at(weights, (duals.points[v], column[duals.number[v]]), found.coef[v])
+        products = rows.exact_product(points, np.arange(n), weights)
+        place = np.full(n, -1)
+        place[points] = np.arange(len(points))
+        v = v[place[duals.points[v]] >= 0]
+        exact = duals.target[v] - products[place[duals.points[v]], column[duals.number[v]]]
+        np.maximum.at(largest, duals.number[v], np.abs(exact - found.gradient[v]))
+    return largest[some]
 
 
 def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solution:
@@ -572,6 +601,6 @@ def first_steps(n: int) -> int:
     return max(_LEAST, _PATIENCE * n)
 
 
-def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
+def is_doubtful(violation: Any, noise: Any, tol: Any) -> Any:
     """Whether rounding of a gradient, or of several, may hide a violation above the tolerance."""
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
