@@ -49,6 +49,8 @@ def array_record(cls: type[T]) -> type[T]:
 # Rounding of 1 in float64, and the smallest number of full precision.
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
+# Relative step of central differences in float64, whose error is about its square.
+STEP = EPS ** (1 / 3)
 
 # Halvings of an interval, or steps of a search in it, after which its ends differ by rounding.
 HALVINGS = int(np.finfo(np.float64).nmant)
@@ -71,8 +73,10 @@ _SEVERAL = {
     "mercer.Mapped(mercer.Gaussian(1.0), numpy.sqrt(gammas))",
 }
 
-# Characters of a value in a message.
-_SHOWN = 60
+# Characters of a value in a message, and in a table; numbers of a list in either.
+SHOWN = 60
+LONGEST = 200
+LISTED = 6
 
 _refusing: ContextVar[bool] = ContextVar("mercer_refusing", default=False)
 
@@ -85,10 +89,16 @@ def as_float64(values: ArrayLike | float) -> Array:
 def shown(value: object) -> str:
     """Return the repr of a value for a message, on one line and cut to 60 characters."""
     try:
-        text = " ".join(line.strip() for line in repr(value).splitlines())
+        text = repr(value)
     except ValueError:
         text = f"an object of type {type(value).__name__} with more digits than Python prints"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+    return shortened(text, SHOWN)
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return a text on one line, cut to a number of characters."""
+    text = " ".join(line.strip() for line in text.splitlines())
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def check_positive(name: str, value: float) -> None:

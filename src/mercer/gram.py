@@ -24,9 +24,6 @@ from mercer.distributed import as_blocks, as_matrix
 from mercer.kernels.algebra import Transposed
 from mercer.kernels.base import Kernel, matched, require_kernel, require_resolved, validated
 
-# Largest number of rows and columns in the picture of a Gram.
-_SHOWN = 30
-
 
 @explain_class
 class Gram:
@@ -205,7 +202,7 @@ class Gram:
             isinstance(points.container, np.ndarray) for points in (self._X, self._Z)
         ):
             return ""
-        rows, columns = (evenly_spaced(n, _SHOWN) for n in self.shape)
+        rows, columns = (evenly_spaced(n, html.CELLS) for n in self.shape)
         return html.heat_map(
             self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns"
         )

@@ -4,14 +4,15 @@ import html
 
 import numpy as np
 
+from mercer._common import shortened
+
 # Colours of positive and negative values, which differ for colour-blind readers too, on light and dark pages.
 _SIGNS = ("#0072b2", "#d55e00")
-# Side of a cell of a heat map, and size of a curve, in pixels.
+# Most cells of a heat map in a row or column, their side in pixels, and the size of a curve, as wide as such a map.
+CELLS = 30
 _CELL = 5
-_WIDTH = 150
+_WIDTH = CELLS * _CELL
 _HEIGHT = 50
-# Longest text of a value.
-_LONGEST = 200
 
 
 def table(title, facts, picture=""):
@@ -50,8 +51,7 @@ def curve(x, y, text):
 
 def escape(value):
     """Return the text of a value on one line, cut if it is long, with the signs of HTML escaped."""
-    text = " ".join(str(value).split())
-    return html.escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...")
+    return html.escape(shortened(str(value)))
 
 
 def _svg(width, height, content, text):

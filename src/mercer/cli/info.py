@@ -1,8 +1,8 @@
 """mercer info: describe a model file."""
 
 import argparse
-import textwrap
 
+from mercer._common import shortened
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.formats import model_card
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace, progress: Progress) -> str:
     if hasattr(found.model, "steps"):
         facts["pipeline"] = " > ".join(type(step).__name__ for _, step in found.model.steps)
     # on one line, cut if it is long, such as a kernel with a matrix
-    facts["kernel"] = card["kernel"] and textwrap.shorten(card["kernel"], 200, placeholder=" ...")
+    facts["kernel"] = card["kernel"] and shortened(card["kernel"])
     if found.classes is not None:
         facts["classes"] = f"{len(found.classes)}: {tables.listed(found.classes)}"
     features = card["features"]

@@ -4,19 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import TINY, Array, as_float64
+from mercer._common import STEP, TINY, Array, as_float64
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
 from mercer.kernels.base import ORDERS, Kernel, inner_kernels
+from mercer.linalg.operators import LARGEST_ERROR
 
 # Where a profile that is not completely monotone is refuted; fewer columns stay open.
 ENOUGH_COLUMNS = "rows with enough columns"
 # Grid points over the range of the argument.
 _GRID = 200
-# Step of differences, as a share of s and of f / f', and their error that counts as one, as a share of the derivative.
-_STEP = 1e-5
-_SLOPE_ERROR = 1e-3
 # Share of grid points at which a derivative may differ: kinks of a profile.
 _KINKS = 0.02
 # Negative values above this share of the largest count as rounding.
@@ -74,7 +72,8 @@ def _wrong_order(kernel, s):
         size = np.abs(below).max()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             rate = np.abs(stated).max() / size if size > 0 else 0.0
-            h = _STEP * np.minimum(s, 1 / max(rate, TINY))
+            # shares of s and of f / f'
+            h = STEP * np.minimum(s, 1 / max(rate, TINY))
             above = s + h
             under = s - h
             slope = (
@@ -83,7 +82,7 @@ def _wrong_order(kernel, s):
             rounding = (_ROUNDING * np.abs(below) + TINY) / h
             wrong = (
                 np.abs(stated - slope)
-                > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
+                > LARGEST_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
             )
         if wrong.mean() > _KINKS:
             return order

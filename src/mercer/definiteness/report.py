@@ -2,14 +2,12 @@
 
 import html
 
-from mercer._common import MaybeNone, record, shown
+from mercer._common import LISTED, SHOWN, MaybeNone, record, shortened, shown
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
 _MARKS = {"proved": "+", "refuted": "-", "not refuted": "o", "open": "?"}
 _COLOURS = {"proved": "#2a7d4f", "refuted": "#b3261e", "not refuted": "#8a6d00", "open": "#666"}
-# Number of printed terms of a witness.
-_SHOWN = 4
 
 
 @record
@@ -105,7 +103,7 @@ class KernelReport:
         return f"{known}open: no proof is known{', and no negative eigenvalue' + on if on else ''}"
 
     def __str__(self) -> str:
-        lines = [_cut(repr(self.kernel), 160), f"  {self.verdict}"]
+        lines = [shortened(repr(self.kernel)), f"  {self.verdict}"]
         lines += [f"  {name}: {value}" for name, value in self._facts()]
         return "\n".join([*lines, *(f"  {statement}" for statement in self.statements)])
 
@@ -116,9 +114,9 @@ class KernelReport:
             points = self.witness.points
             coef = self.witness.coef[:, 0]
             terms = [
-                f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:_SHOWN], points, strict=False)
+                f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:LISTED], points, strict=False)
             ]
-            more = f" and {len(coef) - _SHOWN} more terms" if len(coef) > _SHOWN else ""
+            more = f" and {len(coef) - LISTED} more terms" if len(coef) > LISTED else ""
             yield "witness", f"{' '.join(terms)}{more} has the squared norm {self.square:.4g}"
 
     def _repr_html_(self):
@@ -134,7 +132,7 @@ class KernelReport:
         ]
         return (
             '<table style="text-align:left;border-collapse:collapse"><caption style="text-align:left"><code>'
-            f"{html.escape(_cut(repr(self.kernel), 160))}</code><br><b>{html.escape(self.verdict)}</b></caption>"
+            f"{html.escape(shortened(repr(self.kernel)))}</code><br><b>{html.escape(self.verdict)}</b></caption>"
             f"<tbody>{''.join(rows)}</tbody></table>"
         )
 
@@ -142,10 +140,5 @@ class KernelReport:
 def _shown(x):
     """Return a short text for a point: numbers of a row, an index, or its repr."""
     if getattr(x, "ndim", 0) == 1:
-        return _cut(f"({', '.join(f'{value:.4g}' for value in x)})", 60)
+        return shortened(f"({', '.join(f'{value:.4g}' for value in x)})", SHOWN)
     return shown(x.item() if hasattr(x, "item") else x)
-
-
-def _cut(text, length):
-    text = " ".join(text.split())
-    return text if len(text) <= length else text[: length - 3] + "..."

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer._common import (
-    EPS,
+    STEP,
     AnyFunction,
     Array,
     ArrayLike,
@@ -22,9 +22,6 @@ from mercer.linalg.operators import INACCURATE
 
 # Functions g(X, t) in a list or a dict, or one function.
 Transforms: TypeAlias = Sequence[AnyFunction] | dict[str, Any] | AnyFunction
-
-# Step of central differences: their error is about its square.
-_STEP = EPS ** (1 / 3)
 
 
 def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
@@ -182,7 +179,7 @@ def _differentiated(X, transforms, step):
 def _tangent(X, name, function, step):
     if step is None and hasattr(function, "derivative"):
         return _validated(function.derivative(X), X, f"{name}.derivative")
-    step = _STEP if step is None else step
+    step = STEP if step is None else step
     return (_moved(X, name, function, step) - _moved(X, name, function, -step)) / (2 * step)
 
 

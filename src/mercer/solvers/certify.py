@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer._common import ArrayLike, MaybeNone, PointsLike
+from mercer._common import LISTED, ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
 from mercer._compute.devices import Place
 from mercer._compute.register import storable
 
-# Residuals that are printed one by one.
-_SHOWN = 6
 # Ends of the text of a certificate, and the gap in its table.
 _ENDS = {
     True: "",
@@ -106,8 +104,8 @@ class Residuals(_Evidence):
 
     def __repr__(self) -> str:
         values = np.ravel(self.residuals)
-        shown = ", ".join(f"{value:.2g}" for value in values[:_SHOWN])
-        more = ", ..." if len(values) > _SHOWN else ""
+        shown = ", ".join(f"{value:.2g}" for value in values[:LISTED])
+        more = ", ..." if len(values) > LISTED else ""
         end = _ENDS[self.convex]
         return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}){end})"
 
