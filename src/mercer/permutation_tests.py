@@ -52,14 +52,12 @@ Kernels = KernelLike | Sequence[KernelLike]
 # Largest number of permutations, and of random signs: more resolve p-values that no data support.
 _MOST = 1_000_000
 _MOST_SIGNS = 100_000
-# Weights of permutations that are in memory at once.
-_WEIGHTS = 1 << 24
 # Stands for the kernels of "aggregate", which the points decide.
 _AGGREGATE = [Gaussian()]
 # Lengths of Gaussian and of Laplace kernels for "aggregate", in units of the median distance of points.
 _LENGTHS = tuple(2.0**k for k in range(-5, 3))
-# Those of each variable of a pair, whose kernels are all combined.
-_FEW = 2.0**-4, 2.0**-2, 1.0
+# Those of each variable of a pair, whose kernels are all combined: every second one between the ends.
+_FEW = _LENGTHS[1:-1:2]
 # Where kernel values of all pairs of points do not fit: least and largest number of landmarks of a kernel, and numbers
 # of groups of points that are assigned together, of both samples and at least of the smaller one.
 _LANDMARKS = 16, 256
@@ -199,7 +197,7 @@ def mmd_test(
     else:
         weights, squares = _of_groups(kernels, pooled, m, memory, rng)
     values = np.empty((len(kernels), 1 + n_permutations))
-    for drawn in blocks(1 + n_permutations, len(weights), _WEIGHTS):
+    for drawn in _together(1 + n_permutations, len(weights), memory):
         # the first column of all is the given assignment
         W = np.stack(
             [rng.permutation(weights) if b else weights for b in range(drawn.start, drawn.stop)],
@@ -298,7 +296,7 @@ def hsic_test(
     x = variable(kernels_x, X)
     y = variable(kernels_y, Y)
     values = np.empty((1 + n_permutations, len(kernels_x), len(kernels_y)))
-    for drawn in blocks(1 + n_permutations, n, _WEIGHTS):
+    for drawn in _together(1 + n_permutations, n, memory):
         # the first pairing of all is the given one
         orders = [rng.permutation(n) if b else np.arange(n) for b in range(drawn.start, drawn.stop)]
         run_tasks(partial(_compare, x, y, orders, values[drawn]), len(orders))
@@ -453,6 +451,11 @@ def _of_variable(X, given, name, kernel_name):
 def _fits(n, number, memory):
     """Return whether so many matrices of the kernel values of n points fit."""
     return 8 * number * n * n <= parse_memory(memory)
+
+
+def _together(number, n, memory):
+    """Return the parts of some permutations of n points that take an eighth of the memory at once."""
+    return blocks(number, n, parse_memory(memory) // (8 * 8))
 
 
 def _rounding(gram):
