@@ -24,7 +24,7 @@ ONTO = mc.features(K, X[:60])
 @pytest.mark.parametrize("blocks", [InMemory, DiskBlocks])
 def test_steps_end_at_the_direct_solution(blocks, alpha, weights, limits, costs):
     costs(BLOCK=60 * 37)
-    limits(landmark_points=170)
+    limits(landmark_rows=11)
     limits(disk_rows=250)
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
     direct = ridge.over_landmarks(InMemory(X), ONTO, Y, alpha, weights).expansion
@@ -87,7 +87,7 @@ def test_indefinite_kernels_are_refused():
 
 def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(limits):
     limits(landmark_values=60 * 37)
-    limits(landmark_points=170)
+    limits(landmark_rows=11)
     options = {"kernel": K, "landmarks": X[:60]}
     needed = landmark_ridge.stored_bytes(60)
     assert needed < ridge.restricted_bytes(60)

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, warn
 from mercer._compute import memory
-from mercer._compute.costs import BLOCK
+from mercer._compute.costs import BLOCK, ROWS, TASKS
 from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.routes import Work
@@ -35,12 +35,8 @@ _logger = logging.getLogger(__name__)
 # Largest relative residual of the linear system, and the number of steps.
 _TOL = 1e-6
 _STEPS = 200
-# Points of which centred copies are in memory at a time.
-_POINTS = 1 << 14
 # Points of the preconditioner for each landmark.
 _SAMPLE = 8
-# Operations for m^3 of the triangles of the preconditioner.
-_TRIANGLES = 4.0
 
 
 def stored_bytes(m: int) -> int:
@@ -52,7 +48,9 @@ def stored_bytes(m: int) -> int:
 def work(n: int, m: int) -> Work:
     """Return the work of ``solve`` for n points and m landmarks."""
     steps = float(n) * m * cg.TYPICAL
-    return Work(steps, 4.0 * steps + _TRIANGLES * m**3, assumed=f"{cg.TYPICAL} steps")
+    # half of the squares of the sample of the preconditioner
+    triangle = _SAMPLE / 2 * m**3
+    return Work(steps, 4.0 * steps + triangle, assumed=f"{cg.TYPICAL} steps")
 
 
 def solve(
@@ -130,7 +128,8 @@ def _product(shared, points, Y, weights=None):
 def _transposed(onto, points, columns, width, right):
     """Return K_zx R (m, width), some points at a time, with rows ``right(K, *columns)`` of R from those of K_xz."""
     found = np.zeros((len(onto), width))
-    for part in memory.cut(count_points(points), _POINTS):
+    # centred copies of these are in memory
+    for part in memory.cut(count_points(points), TASKS * ROWS):
         X = onto.kernel.admit(take_points(points, part), "X")
         X, Z = matched(onto.kernel, X, onto.prepared)
         own = [column[part] for column in columns]
