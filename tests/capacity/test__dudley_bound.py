@@ -41,8 +41,8 @@ def complexity(found):
 
 
 def integral(found):
-    """Return the smallest 4 alpha + 12 / sqrt(n) times the sum over the radii above alpha, of 200 radii."""
-    radii = np.sqrt(found.values[0] / found.n) * np.geomspace(1e-6, 1, 200)
+    """Return the smallest 4 alpha + 12 / sqrt(n) times the sum over the radii above alpha, of 400 radii."""
+    radii = np.sqrt(found.values[0] / found.n) * np.geomspace(1e-6, 1, 400)
     steps = [np.sqrt(log_covering_number(found, a)) * (b - a) for a, b in pairwise(radii)]
     return min(4 * a + 12 / np.sqrt(found.n) * sum(steps[i:]) for i, a in enumerate(radii))
 

@@ -240,8 +240,9 @@ def log_covering_number(spectrum: Spectrum, epsilon: float, radius: float = 1.0)
     )
 
 
-# Number of radii between the largest axis and its smallest share, on a logarithmic scale.
-_RADII = 200
+# Numbers of a logarithmic scale of which the smallest bound is taken: radii from the largest axis down to its smallest
+# share, and numbers of balls.
+_GRID = 400
 _SMALLEST = 1e-6
 
 
@@ -278,7 +279,7 @@ def dudley_bound(model: Model, spectrum: Spectrum, *, confidence: float = 0.95) 
 
     Notes
     -----
-    The integral is bounded from above by the sum over intervals, since N decreases. O(n log n) for each of 200 radii.
+    The integral is bounded from above by the sum over intervals, since N decreases. O(n log n) for each of 400 radii.
 
     References
     ----------
@@ -310,7 +311,7 @@ def dudley_bound(model: Model, spectrum: Spectrum, *, confidence: float = 0.95) 
 def _complexity(spectrum):
     """Return a bound of the Rademacher complexity of the functions of norm 1 on the sample."""
     largest = float(np.sqrt(spectrum.values[0] / spectrum.n))
-    radii = largest * np.geomspace(_SMALLEST, 1, _RADII)
+    radii = largest * np.geomspace(_SMALLEST, 1, _GRID)
     # infinite for radii that need eigenvalues that were not computed
     logs = np.array([log_covering_number(spectrum, radius) for radius in radii])
     parts = np.sqrt(logs[:-1]) * np.diff(radii)
@@ -321,8 +322,7 @@ def _complexity(spectrum):
 # --- covering numbers a priori ---------------------------------------------------------------------------------------
 
 
-# Numbers of balls that are tried, on a logarithmic scale, and the logarithm from which all numbers are whole.
-_COUNTS = 400
+# Logarithm from which all numbers are whole.
 _MANY = -float(np.log(EPS))
 
 
@@ -411,7 +411,7 @@ def covering_bound(
 
 def _log_balls(decay, bound, radius, most):
     """Return a bound of the log number of balls that cover the functions; infinity above ``most``."""
-    logs = np.geomspace(1e-2, most, _COUNTS)
+    logs = np.geomspace(1e-2, most, _GRID)
     # whole numbers, from 1
     whole = np.log(np.ceil(np.exp(np.minimum(logs, _MANY))))
     log_counts = np.unique(np.append(0.0, np.where(logs < _MANY, whole, logs)))
