@@ -23,11 +23,10 @@ _SAME = 1e-11
 # Numbers between which a scale is linear; fewest different numbers that have ranks.
 _KNOTS = 64
 _RANKED = 11
-# Fewest rows of a category of its own, and most categories; other ones are one category.
+# Fewest rows of a category of its own, and most categories; other ones are one category. Texts that are more, and
+# differ in most rows, are no categories.
 _LEAST_ROWS = 4
-_MOST_LEVELS = 40
-# Fewest different texts that are no categories where most rows differ.
-_MOST_TEXTS = 50
+_MOST_LEVELS = 50
 
 
 @storable
@@ -218,7 +217,7 @@ def _levels(values, weights, label):
     for value, weight in zip(_entries(values), weights, strict=True):
         counts[value] += weight
     counts = sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
-    if len(counts) > max(_MOST_TEXTS, len(values) / 2):
+    if len(counts) > max(_MOST_LEVELS, len(values) / 2):
         raise ValueError(
             f"column {label} of X has {len(counts)} different texts in {len(values)} rows, which are no categories; "
             "drop it, or use a kernel of texts for it, such as mercer.on_columns(mercer.strings.Spectrum(3), column)."
