@@ -26,10 +26,9 @@ from mercer.linalg.operators import in_float64
 from mercer.solvers.certify import Certificate, certify, total
 from mercer.solvers.svm import multiclass
 
-# Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
-# class may violate, so that both are within the tolerance.
+# Share of the tolerance of the classifier over the support vectors. Of rows that are left out one of each class may
+# violate: each has half of the rest.
 _INSIDE = 0.5
-_OUTSIDE = 0.25
 # Least number of rows that a pass adds, and number of passes.
 _LEAST = 1000
 _PASSES = 50
@@ -162,7 +161,9 @@ def _outside_of(fitted, inside, blocks, columns, rows):
     numbers[rows] = -1
     intercept = as_float64(fitted.intercept_)
     upper = fitted.C * fitted.class_weight_
-    decision = _Decision(normals, intercept, upper, fitted.multi_class, _OUTSIDE * fitted.tol)
+    decision = _Decision(
+        normals, intercept, upper, fitted.multi_class, (1 - _INSIDE) / 2 * fitted.tol
+    )
     parts = blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
     certificates, outside, violations = zip(*parts, strict=True)
     found = total([inside, *certificates])
