@@ -30,7 +30,10 @@ def test_an_indefinite_kernel_gives_a_stationary_point_without_gap(model):
     found = mc.certify(model, X, target)
     assert not found.convex
     assert found.gap is None
-    assert model.certificate_ == found
+    stored = model.certificate_
+    assert (stored.convex, stored.gap) == (False, None)
+    assert (stored.primal, stored.dual) == pytest.approx((found.primal, found.dual), rel=1e-12)
+    assert stored.kkt == pytest.approx(found.kkt, rel=1e-9, abs=1e-12)
     assert found.kkt <= 1e-3 * max(1.0, abs(found.dual))
 
 

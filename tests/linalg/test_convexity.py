@@ -136,4 +136,13 @@ def test_many_points_are_sampled_and_tags_count_for_all():
     many = np.random.default_rng(1).normal(size=(700, 2))
     assert convexity(mc.Gaussian(1.0), many) == (True, 0.0, "")
     assert convexity(mc.Sigmoid(1e-9, 0.0), many).proved is None
-    assert "600 training points" in convexity(mc.Sigmoid(5.0, -3.0), many).evidence
+    assert "75 training points" in convexity(mc.Sigmoid(5.0, -3.0), many).evidence
+
+
+def test_a_pair_of_points_that_only_the_larger_sample_holds_refutes():
+    K = np.eye(700)
+    # 600 rows hold both points, 75 rows the first of the first nine points alone
+    K[1, 2] = K[2, 1] = 2.0
+    found = convexity(precomputed(K), np.arange(700), centre=False)
+    assert found.proved is False
+    assert "600 training points" in found.evidence

@@ -265,10 +265,9 @@ def conclude(
 ) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
-    ``recompute(shift)`` gives it if the tags of the kernel do not prove the problem convex, or if the error of kernel
-    rows, sums of them, or storing coefficients and intercepts, may move values by more than a share of the tolerance,
-    which the solutions may already exceed, or the gap by a share of the largest that passes; otherwise bounds of both
-    are added.
+    ``recompute(shift)`` gives it if the problem is convex up to a shift only, or if the error of kernel rows, sums of
+    them, or storing coefficients and intercepts, may move values by more than a share of the tolerance, which the
+    solutions may already exceed, or the gap by a share of the largest that passes; otherwise bounds of both are added.
     """
     tol = solved.tol
     solutions = solved.solutions
@@ -299,10 +298,9 @@ def conclude(
     hidden = (
         2 * slack > _NOTICED * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     )
-    certain = convexity == Convexity(True)
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
     rounded = 2 * noise + sums + moved > _NOTICED * tol
-    if not (solved.stored and certain) or unsure or hidden or rounded:
+    if convexity.shift or not solved.stored or unsure or hidden or rounded:
         found = replace(recompute(convexity.shift), convex=convexity.proved)
     else:
         found = Certificate(
