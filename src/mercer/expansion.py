@@ -21,7 +21,6 @@ from mercer._common import (
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import Place, in_main_memory, moved, place_of, refuse_mixed
 from mercer._compute.memory import cut
-from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import (
     Points,
     as_columns,
@@ -32,6 +31,7 @@ from mercer._compute.points import (
     refuse_overflow,
     same_points,
 )
+from mercer._compute.profile import NUMPY, namespace_of, put_values
 from mercer._compute.threads import threaded_blas
 from mercer._elsewhere import explain_class
 from mercer.distributed import as_blocks

@@ -22,8 +22,15 @@ from mercer._common import (
 )
 from mercer._compute.costs import COLUMNS
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import human_bytes, parse_memory
-from mercer._compute.routes import Route, Size, Work, beyond_tiles, first_that_fits
+from mercer._compute.memory import (
+    Route,
+    Size,
+    Work,
+    beyond_tiles,
+    first_that_fits,
+    human_bytes,
+    parse_memory,
+)
 from mercer._compute.symmetric import count_values, working_bytes
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel

@@ -17,10 +17,9 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.costs import BLOCK, ROWS, TASK
-from mercer._compute.memory import blocks
+from mercer._compute.memory import Route, Size, Work, beyond_tiles, blocks
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
-from mercer._compute.routes import Route, Size, Work, beyond_tiles
 from mercer._compute.threads import serial_blas, serial_openmp
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, check_pairwise, refuse_conditional, require_kernel

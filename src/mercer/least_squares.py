@@ -22,9 +22,16 @@ from mercer._common import (
     warn,
 )
 from mercer._compute.devices import anywhere
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import (
+    SMALL_MEMORY,
+    Route,
+    Size,
+    Work,
+    beyond_tiles,
+    first_that_fits,
+    parse_memory,
+)
 from mercer._compute.points import as_columns
-from mercer._compute.routes import SMALL_MEMORY, Route, Size, Work, beyond_tiles, first_that_fits
 from mercer.expansion import Expansion, require_symmetric
 from mercer.kernels.base import Kernel
 from mercer.linalg import cg, cholesky, eigh

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
+from mercer._compute.profile import NUMPY, Namespace, namespace_of, put_values
 
 
 @pytest.fixture(params=["numpy", "torch", "array_api_strict"])

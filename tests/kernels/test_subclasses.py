@@ -7,7 +7,7 @@ import pytest
 
 import mercer as mc
 from mercer.kernels import Kernel
-from mercer.kernels.subclasses import PROTOCOL
+from mercer.kernels.base import PROTOCOL
 
 
 def _gaussian(xp, s, gamma, order=0):

@@ -13,8 +13,8 @@ from mercer._compute import array, devices, fused, pick_backend
 from mercer._compute.costs import DEVICE_VALUES, TASK, TASKS
 from mercer._compute.loops import Plan, mirror
 from mercer._compute.memory import allocate, cut
-from mercer._compute.namespace import namespace_of
 from mercer._compute.points import count_points, take_points
+from mercer._compute.profile import namespace_of
 from mercer._compute.threads import rows_of_tiles, run_tasks, threaded_blas
 from mercer._progress import notify
 

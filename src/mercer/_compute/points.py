@@ -16,8 +16,8 @@ import scipy.sparse as sp
 
 from mercer._common import Array, ArrayLike, PointsLike, T
 from mercer._compute.memory import allocate
-from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared, Table
+from mercer._compute.profile import NUMPY, namespace_of
 from mercer._compute.readable import TABLES, computed, refuse_unreadable
 
 P = TypeVar("P", bound=PointsLike)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from mercer._common import T, array_record
-from mercer._compute.namespace import Namespace
+from mercer._compute.profile import Namespace
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x - z|_1, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist", "absdist")

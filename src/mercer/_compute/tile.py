@@ -16,9 +16,15 @@ from mercer._compute import coordinates, windows
 from mercer._compute.costs import CLOSE_PAIRS
 from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.memory import blocks
-from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points, dense, sum_squares, without_empty_columns
-from mercer._compute.profile import check_range, evaluate_profile
+from mercer._compute.profile import (
+    NUMPY,
+    Namespace,
+    check_range,
+    evaluate_profile,
+    namespace_of,
+    put_values,
+)
 from mercer._compute.threads import threaded_blas
 
 

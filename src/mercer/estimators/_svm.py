@@ -21,9 +21,8 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.costs import COLUMNS, SMALL_DUAL, SWEEP_ROWS, WIDE
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import Route, Size, Work, parse_memory
 from mercer._compute.points import Points, as_vector, count_points, owned, take_points, widened
-from mercer._compute.routes import Route, Size, Work
 from mercer._compute.targets import as_real_targets
 from mercer._progress import is_heard, notify
 from mercer.estimators._problem import (
@@ -54,7 +53,7 @@ from mercer.solvers.svm.certificates import (
     outwards,
     storage_margin,
 )
-from mercer.solvers.svm.options import SharedCallback, buffer_values
+from mercer.solvers.svm.dual import SharedCallback, buffer_values
 
 _FITS = "all kernel values fit memory = {memory}"
 _EXCEEDS = "kernel values exceed memory = {memory}"

@@ -25,7 +25,7 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import Size, parse_memory, required
 from mercer._compute.objects import Shared, as_objects, as_table, holds_rows
 from mercer._compute.points import (
     PROBES,
@@ -37,7 +37,6 @@ from mercer._compute.points import (
     widened,
 )
 from mercer._compute.readable import computed, refuse_container
-from mercer._compute.routes import Size, required
 from mercer._elsewhere import refuse_unknown
 from mercer.distributed import InMemory, as_blocks, named_columns
 from mercer.estimators.inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin

@@ -25,10 +25,9 @@ from mercer._common import (
     require_positive_weight,
     shown,
 )
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.memory import first_that_fits, parse_memory, require_memory, required
 from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_points, take_points
 from mercer._compute.readable import is_dask, known_rows
-from mercer._compute.routes import first_that_fits, required
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators.base import OverLandmarks
 from mercer.estimators.inherited import RegressorMixin

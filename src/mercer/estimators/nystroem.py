@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, check_integer, shown, warn
+from mercer._compute.memory import Work
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
-from mercer._compute.routes import Work
 from mercer.estimators.base import KernelTransformer
 from mercer.estimators.model import fits, of_points, storable_estimator
 from mercer.expansion import Expansion, values_at

@@ -17,7 +17,7 @@ from mercer._common import (
     check_weights,
     shown,
 )
-from mercer._compute.routes import Size
+from mercer._compute.memory import Size
 from mercer.distributed import in_memory
 from mercer.estimators._problem import Problem, centre_and_scale, regression_tolerance
 from mercer.estimators._search import (

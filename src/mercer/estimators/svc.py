@@ -8,9 +8,9 @@ import numpy as np
 
 from mercer import landmarks
 from mercer._common import Array, ArrayLike, PointsLike, as_float64, check_integer
+from mercer._compute.memory import Work
 from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
-from mercer._compute.routes import Work
 from mercer.estimators import _svc_blocks as svc_blocks
 from mercer.estimators._problem import conclude, in_range
 from mercer.estimators._svm import check_C

@@ -7,9 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, Memory, PointsLike, Seed, check_integer
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import Size, parse_memory, required
 from mercer._compute.points import take_points
-from mercer._compute.routes import Size, required
 from mercer.distributed import InMemory
 from mercer.estimators.columns import Column, deviation_of, encode, encoded, read_table, scaled
 from mercer.estimators.inherited import BaseEstimator

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_integer, check_number, check_positive, shown
-from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, Shared, Table, as_objects, as_table
 from mercer._compute.points import Points, as_rows
+from mercer._compute.profile import namespace_of
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
     MOST_DEGREE,

@@ -4,9 +4,8 @@ from abc import abstractmethod
 from typing import Any
 
 from mercer._common import Array, PointsLike
-from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
+from mercer._compute.profile import Namespace, evaluate_profile, namespace_of
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Profiled, finite, kernel_class, storable_kernel
 from mercer.kernels.dot import Linear

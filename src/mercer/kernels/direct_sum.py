@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, check_integer, check_positive, shown
 from mercer._compute.devices import in_main_memory
-from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
+from mercer._compute.profile import namespace_of
 from mercer._compute.register import storable
 from mercer._compute.tile import Tile
 from mercer._elsewhere import explained

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, shown
-from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, plain
 from mercer._compute.points import (
     Points,
@@ -16,6 +15,7 @@ from mercer._compute.points import (
     owned,
     owned_each,
 )
+from mercer._compute.profile import namespace_of
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, brief, finite, kernel_class, matched, storable_kernel

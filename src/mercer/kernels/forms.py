@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer._common import AnyFunction, Array
-from mercer._compute.namespace import namespace_of
-from mercer._compute.profile import evaluate_profile, parameters
+from mercer._compute.profile import evaluate_profile, namespace_of, parameters
 from mercer.kernels.algebra import Constant, Function, Scaled, Sum
 from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.dot import Linear

@@ -6,9 +6,9 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, shown
 from mercer._compute.devices import moved, place_of
-from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import Points, as_columns, count_points, owned
+from mercer._compute.profile import namespace_of
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite

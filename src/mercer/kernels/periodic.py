@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_positive, shown
-from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points, as_vector, owned
+from mercer._compute.profile import namespace_of
 from mercer.kernels.base import brief, storable_kernel
 from mercer.kernels.mapped import Behind, like
 from mercer.kernels.radial import Gaussian

@@ -7,8 +7,8 @@ from operator import mul
 import numpy as np
 
 from mercer._common import Array, PointsLike, check_integer
-from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
+from mercer._compute.profile import namespace_of
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, finite, require_rows, storable_kernel

@@ -17,8 +17,8 @@ from mercer.kernels.base import Kernel
 from mercer.learning.candidates import weighted_sum
 from mercer.learning.centred import beside_first, variance
 from mercer.solvers.svm import Dual, Solution, solve_dual
+from mercer.solvers.svm.dual import Options
 from mercer.solvers.svm.multiclass import Subproblems, subproblems
-from mercer.solvers.svm.options import Options
 from mercer.solvers.svm.rows import KnownRows, PlainRows
 
 

@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 
 from mercer._common import Array, record
 from mercer._compute import pick_backend
+from mercer._compute.memory import Work
 from mercer._compute.points import Points
-from mercer._compute.routes import Work
 from mercer._progress import notify
 from mercer.expansion import Expansion
 from mercer.kernels import Laplacian, Mapped, Matern

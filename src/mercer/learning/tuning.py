@@ -23,10 +23,9 @@ from mercer._common import (
     warn,
 )
 from mercer._compute import pick_backend
-from mercer._compute.memory import parse_memory
+from mercer._compute.memory import Route, Size, Work, parse_memory, required
 from mercer._compute.points import PROBES, Points, as_dense_rows
 from mercer._compute.register import storable
-from mercer._compute.routes import Route, Size, Work, required
 from mercer._compute.threads import serial_blas, threaded_blas
 from mercer._progress import notify
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic

@@ -14,8 +14,8 @@ from mercer._common import EPS, Array, as_float64, check_integer, record, warn
 from mercer._compute.costs import ARPACK_ORDER, ARPACK_PAIRS, DEVICE_ORDER
 from mercer._compute.costs import DENSE_ORDER as DENSE_ORDER
 from mercer._compute.devices import is_elsewhere, moved, there
-from mercer._compute.namespace import namespace_of
-from mercer._compute.routes import Work
+from mercer._compute.memory import Work
+from mercer._compute.profile import namespace_of
 from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer._progress import notify
 from mercer.linalg import lapack

@@ -24,10 +24,9 @@ from mercer._common import (
 )
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import anywhere, place_of
-from mercer._compute.memory import cut, require_memory
+from mercer._compute.memory import Route, Size, Work, cut, require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points, take_points
 from mercer._compute.register import storable
-from mercer._compute.routes import Route, Size, Work
 from mercer.expansion import (
     Expansion,
     features,

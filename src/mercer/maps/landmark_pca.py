@@ -21,10 +21,10 @@ from mercer._common import (
     relative_tolerance,
 )
 from mercer._compute.devices import evaluating, product, there
-from mercer._compute.namespace import namespace_of
+from mercer._compute.memory import Route, Size
 from mercer._compute.normal import Totals, weighted_sums, widely
 from mercer._compute.points import count_points, widened
-from mercer._compute.routes import Route, Size
+from mercer._compute.profile import namespace_of
 from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares

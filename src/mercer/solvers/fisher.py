@@ -22,10 +22,9 @@ from mercer._common import (
     shown,
     warn,
 )
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import Route, Size, require_memory
 from mercer._compute.normal import weighted_sums, widely
 from mercer._compute.points import widened
-from mercer._compute.routes import Route, Size
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import MatrixName, is_rounding, relative, relative_columns, solve

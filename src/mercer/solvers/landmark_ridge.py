@@ -17,9 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import EPS, Array, ArrayLike, PointsLike, Seed, as_float64, warn
 from mercer._compute import memory
 from mercer._compute.costs import BLOCK, ROWS, TASKS
+from mercer._compute.memory import Work
 from mercer._compute.normal import plus_square, transposed
 from mercer._compute.points import count_points, take_points
-from mercer._compute.routes import Work
 from mercer._progress import notify
 from mercer.distributed.blocks import Blocks
 from mercer.expansion import Expansion

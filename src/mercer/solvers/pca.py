@@ -10,8 +10,7 @@ import numpy as np
 
 from mercer import factor
 from mercer._common import Array, Memory, Seed, as_float64, check_integer, record, shown, warn
-from mercer._compute.memory import parse_memory
-from mercer._compute.routes import Route, Size, required
+from mercer._compute.memory import Route, Size, parse_memory, required
 from mercer.expansion import Expansion, over_points, squares
 from mercer.linalg.eigh import Eigenpairs
 from mercer.linalg.operators import Operator

@@ -29,10 +29,9 @@ from mercer._common import (
 from mercer._compute.costs import ROWS
 from mercer._compute.devices import evaluating, product
 from mercer._compute.loops import mirror
-from mercer._compute.memory import cut, parse_memory, require_memory
+from mercer._compute.memory import Route, Size, beyond_tiles, cut, parse_memory, require_memory
 from mercer._compute.normal import Totals, weighted_sums
 from mercer._compute.points import count_points, owned, take_points
-from mercer._compute.routes import Route, Size, beyond_tiles
 from mercer._compute.saved import part_of_fit
 from mercer._compute.threads import threaded_blas
 from mercer.distributed.blocks import Blocks

@@ -5,7 +5,7 @@ from tests.solvers.svm import oracle
 
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, rows_of, solve_dual
-from mercer.solvers.svm.options import SharedCallback
+from mercer.solvers.svm.dual import SharedCallback
 
 
 def classifier(sign, C=1.0, points=None, **options):

@@ -14,9 +14,8 @@ from tests.solvers.svm.duals import solved
 import mercer as mc
 from mercer.solvers.svm import Dual, Options, certificate, rows_of, solve_dual
 from mercer.solvers.svm.bounded import solve_large
-from mercer.solvers.svm.dual import feasible_start
+from mercer.solvers.svm.dual import Limits, feasible_start
 from mercer.solvers.svm.linear import solve_factored
-from mercer.solvers.svm.options import Limits
 
 # so many variables that steps over pairs would take longer
 N = 2500

@@ -18,7 +18,7 @@ from tests.solvers.svm.duals import (
 
 import mercer as mc
 from mercer.solvers.svm import rows_of, solve_dual
-from mercer.solvers.svm.options import Limits, Options
+from mercer.solvers.svm.dual import Limits, Options
 from mercer.solvers.svm.path import solve_path, with_known_rows
 
 POINTS, SIGN = noisy_classes(0, 300)

@@ -21,8 +21,7 @@ pairs              several binary classifiers: layout of coefficients, votes
 """
 
 from mercer.solvers.svm.certificates import certificate
-from mercer.solvers.svm.dual import Dual, Infeasible, Solution
-from mercer.solvers.svm.options import Options
+from mercer.solvers.svm.dual import Dual, Infeasible, Options, Solution
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.solve import solve_dual
 

@@ -29,7 +29,7 @@ from mercer._compute.threads import (
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.certificates import Point, exact_gradient, measured
-from mercer.solvers.svm.dual import Dual, Solution, groups
+from mercer.solvers.svm.dual import Dual, Goal, Limits, Solution, buffer_values, groups
 from mercer.solvers.svm.engine import (
     LEAST_UNIT,
     REDUCTION,
@@ -40,7 +40,6 @@ from mercer.solvers.svm.engine import (
 )
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import MOST, NEAR, NEWTON_SHARE, refine_point
-from mercer.solvers.svm.options import Goal, Limits, buffer_values
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.sweep import Sweep
 

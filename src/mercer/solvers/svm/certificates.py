@@ -16,8 +16,7 @@ from mercer._common import EPS, Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import larger, small, smaller
 from mercer.solvers.certify import Certificate
-from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.options import FINEST
+from mercer.solvers.svm.dual import FINEST, Dual, Solution
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import compiled_vectors, offsets
 

@@ -14,8 +14,7 @@ from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_in_single_threads
 from mercer.kernels.base import Kernel
 from mercer.solvers.svm.bounded import coordinates, split
-from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.options import AT_A_TIME, Options, copied_values, gradient_range
+from mercer.solvers.svm.dual import AT_A_TIME, Dual, Options, copied_values, gradient_range
 from mercer.solvers.svm.path import solve_path, with_known_rows
 from mercer.solvers.svm.rows import FusedRows, Rows, SharedRows, rows_of
 

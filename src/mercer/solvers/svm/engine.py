@@ -30,7 +30,18 @@ from mercer._compute.memory import allocate
 from mercer._compute.points import PROBES
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.certificates import DRIFT, STORED, finer, measure_state, objectives, settle
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import (
+    SHARE,
+    UNUSED,
+    Dual,
+    Limits,
+    Solution,
+    arena_of,
+    copied_values,
+    scaled,
+    strict,
+    width_of,
+)
 from mercer.solvers.svm.newton import NEAR, copy_of, refine
 from mercer.solvers.svm.on_demand import (
     TAKEN,
@@ -41,16 +52,6 @@ from mercer.solvers.svm.on_demand import (
     picked,
     tiles_of_points,
     wanted_rows,
-)
-from mercer.solvers.svm.options import (
-    SHARE,
-    UNUSED,
-    Limits,
-    arena_of,
-    copied_values,
-    scaled,
-    strict,
-    width_of,
 )
 from mercer.solvers.svm.rows import Rows
 from mercer.solvers.svm.smo import compiled_vectors, load, subtract_changes, take_steps

@@ -48,9 +48,8 @@ from mercer.kernels.dot import Linear
 from mercer.linalg.cholesky import Partial
 from mercer.linalg.operators import NOISE
 from mercer.solvers.svm.certificates import DRIFT, Point, exact_gradient
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import Dual, Limits
 from mercer.solvers.svm.newton import NEWTON_STEPS, PATIENCE
-from mercer.solvers.svm.options import Limits
 from mercer.solvers.svm.rows import Rows
 
 # Steps over pairs for each variable where a coefficient times the mean square of the rows moves residuals across their

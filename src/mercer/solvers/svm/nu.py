@@ -19,9 +19,8 @@ from mercer.solvers.svm.certificates import (
     measured,
     measured_each,
 )
-from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.dual import Dual, Goal, Infeasible, Limits, Solution
 from mercer.solvers.svm.linear import shifted
-from mercer.solvers.svm.options import Goal, Limits
 from mercer.solvers.svm.rows import Rows
 
 # Margins below this share of that of the classes' means are solved for more closely, and nu-classification without a

@@ -10,10 +10,9 @@ from mercer._common import AnyFunction, Array
 from mercer._compute.costs import LANES
 from mercer.solvers.svm.bounded import finished, first_steps
 from mercer.solvers.svm.certificates import Point
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import Dual, Goal, Limits, Options, Solution, arena_of, copied_values
 from mercer.solvers.svm.engine import Buffers, Chain, solve_small_duals
 from mercer.solvers.svm.newton import NEAR, NEWTON_SHARE, refine_point
-from mercer.solvers.svm.options import Goal, Limits, Options, arena_of, copied_values
 from mercer.solvers.svm.rows import KnownRows, Rows
 from mercer.solvers.svm.solve import solve_dual
 

@@ -19,10 +19,9 @@ from mercer._compute.points import count_points
 from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.bounded import solve_each
 from mercer.solvers.svm.certificates import certified
-from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.dual import Dual, Infeasible, Limits, Options, Solution, buffer_values
 from mercer.solvers.svm.linear import ROWS_NEEDED, steps_before_newton
 from mercer.solvers.svm.nu import solve_hard_margins, solve_hard_tube, solve_nu_svcs, solve_nu_svr
-from mercer.solvers.svm.options import Limits, Options, buffer_values
 from mercer.solvers.svm.rows import KnownRows, PlainRows, Rows
 
 

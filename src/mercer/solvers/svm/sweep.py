@@ -13,7 +13,7 @@ from mercer._compute.costs import (
 from mercer._compute.memory import allocate
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.certificates import Point, measure_state
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import LEAST_VALUES, SHARE, UNUSED, Dual, Goal, arena_of, copied_values
 from mercer.solvers.svm.engine import (
     ROWS_WANTED,
     STEPS,
@@ -22,7 +22,6 @@ from mercer.solvers.svm.engine import (
     in_lanes,
 )
 from mercer.solvers.svm.on_demand import TAKEN, USED, WANTED, RawRows, tiles_of_points
-from mercer.solvers.svm.options import LEAST_VALUES, SHARE, UNUSED, Goal, arena_of, copied_values
 from mercer.solvers.svm.rows import Rows
 
 # A sweep takes over the rows of another one if at least this share of its variables are the same.
