@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.estimators._problem import centre_and_scale, in_range, regression_tolerance
+from mercer.estimators._svm import centre_and_scale, in_range, regression_tolerance
 
 
 @pytest.mark.parametrize("spread", [1e-200, 0.7, 3e9])

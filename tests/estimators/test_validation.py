@@ -7,7 +7,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 import mercer as mc
-from mercer.estimators.validation import as_labels, refuse_underflow, validated_rows
+from mercer.estimators.base import as_labels, refuse_underflow, validated_rows
 
 ROWS = np.random.default_rng(0).normal(size=(6, 3))
 PLAIN = ROWS, ROWS.astype(np.float32), ROWS[2:3]

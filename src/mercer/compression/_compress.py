@@ -28,8 +28,8 @@ from mercer.compression import families
 from mercer.compression.data import read_data
 from mercer.compression.task import Task
 from mercer.compression.vectors import Vectors, is_share
+from mercer.estimators.base import require_classes
 from mercer.estimators.table import TableModel
-from mercer.estimators.validation import require_classes
 from mercer.kernels.direct_sum import kernel_of_data
 from mercer.linalg.generator import drawn_seed
 from mercer.reduction.methods import by_default, check_limits, check_reduction

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from mercer._compute.memory import require_memory
 from mercer._compute.points import dense
-from mercer.estimators._problem import Problem
+from mercer.estimators._svm import Problem
 from mercer.expansion import Expansion, features
 from mercer.kernels.shorthand import with_kernel
 from mercer.linalg.generator import drawn_seed

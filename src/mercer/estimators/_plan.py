@@ -15,7 +15,7 @@ from mercer._compute import html
 from mercer._compute.array import row_step
 from mercer._compute.costs import BLOCK, ROWS
 from mercer._compute.memory import Size, Work, first_that_fits, human_bytes, parse_memory
-from mercer.estimators.validation import count_rows
+from mercer.estimators.base import count_rows
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Matern

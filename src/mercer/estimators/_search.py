@@ -28,8 +28,15 @@ from mercer._common import (
     warn,
 )
 from mercer.distributed import in_memory
-from mercer.estimators._problem import ATTAINABLE, Problem, largest_value, warn_rounded
-from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
+from mercer.estimators._svm import (
+    ATTAINABLE,
+    Problem,
+    SupportVectorEstimator,
+    check_positives,
+    copy_validation,
+    largest_value,
+    warn_rounded,
+)
 from mercer.estimators.model import attribute, available, estimator_mixin, fits, on_device
 from mercer.expansion import Expansion
 from mercer.kernels import bandwidth

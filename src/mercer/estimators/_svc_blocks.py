@@ -15,10 +15,9 @@ from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer._progress import notify
 from mercer.distributed.blocks import Blocks
-from mercer.estimators.base import require_rows
+from mercer.estimators.base import require_classes, require_rows
 from mercer.estimators.classifier import Labels, class_weights, labels_of
 from mercer.estimators.model import Model
-from mercer.estimators.validation import require_classes
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import with_kernel

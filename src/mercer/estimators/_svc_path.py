@@ -7,8 +7,7 @@ import numpy as np
 from mercer._common import ArrayLike, Memory, PointsLike
 from mercer._compute.devices import anywhere
 from mercer._compute.threads import serial_blas
-from mercer.estimators._problem import Solved
-from mercer.estimators._svm import check_positives, copy_validation
+from mercer.estimators._svm import Solved, check_positives, copy_validation
 from mercer.estimators.classifier import ClassificationProblem, store
 from mercer.estimators.svc import SVC
 from mercer.kernels.shorthand import KernelLike

@@ -8,9 +8,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from mercer._common import AnyFunction, Array, ArrayLike, PointsLike, check_weights, shown
+from mercer.estimators.base import count_rows
 from mercer.estimators.inherited import BaseEstimator
 from mercer.estimators.model import available, on_device
-from mercer.estimators.validation import count_rows
 
 
 def if_inner_has(method: AnyFunction) -> Any:

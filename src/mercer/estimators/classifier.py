@@ -19,17 +19,19 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks
 from mercer._compute.points import count_points, take_points, widened
-from mercer.estimators._problem import Problem, Solved, conclude
 from mercer.estimators._svm import (
     Normals,
+    Problem,
+    Solved,
     SupportVectorEstimator,
+    conclude,
     is_linear,
     normals,
     store_vectors,
 )
+from mercer.estimators.base import as_labels
 from mercer.estimators.inherited import ClassifierMixin
 from mercer.estimators.model import attribute, estimator_mixin, of_points
-from mercer.estimators.validation import as_labels
 from mercer.expansion import Expansion, with_intercept
 from mercer.gram import Gram
 from mercer.solvers.svm import certificate, multiclass

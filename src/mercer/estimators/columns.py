@@ -14,7 +14,7 @@ from mercer._common import TINY, Array, record, refuse_large, shown
 from mercer._compute.objects import Table, as_table
 from mercer._compute.readable import computed, is_missing
 from mercer._compute.register import storable
-from mercer.estimators.validation import require_two, validated_rows
+from mercer.estimators.base import require_two, validated_rows
 
 # Largest size of a scaled number.
 _LARGEST = 8.0

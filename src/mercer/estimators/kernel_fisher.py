@@ -18,10 +18,9 @@ from mercer._common import (
     shown,
 )
 from mercer._compute.memory import parse_memory
-from mercer.estimators.base import KernelTransformer, OverLandmarks
+from mercer.estimators.base import KernelTransformer, OverLandmarks, as_labels
 from mercer.estimators.inherited import ClassifierMixin
 from mercer.estimators.model import fits, of_points, storable_estimator
-from mercer.estimators.validation import as_labels
 from mercer.expansion import values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.linalg.convexity import convexity, warn_nonconvex

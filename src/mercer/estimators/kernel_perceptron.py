@@ -18,10 +18,9 @@ from mercer._common import (
 )
 from mercer._compute.memory import blocks, parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators.base import KernelEstimator
+from mercer.estimators.base import KernelEstimator, as_labels
 from mercer.estimators.inherited import ClassifierMixin
 from mercer.estimators.model import adds, fits, of_points, storable_estimator
-from mercer.estimators.validation import as_labels
 from mercer.expansion import Expansion, features, values_at
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate

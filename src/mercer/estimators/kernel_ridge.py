@@ -29,7 +29,7 @@ from mercer._compute.memory import first_that_fits, parse_memory, require_memory
 from mercer._compute.points import as_columns, as_dense_rows, as_vector, count_points, take_points
 from mercer._compute.readable import is_dask, known_rows
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.estimators.base import OverLandmarks
+from mercer.estimators.base import OverLandmarks, check_lengths, given_weights
 from mercer.estimators.inherited import RegressorMixin
 from mercer.estimators.model import (
     attribute,
@@ -38,7 +38,6 @@ from mercer.estimators.model import (
     on_device,
     storable_estimator,
 )
-from mercer.estimators.validation import check_lengths, given_weights
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import without_marks

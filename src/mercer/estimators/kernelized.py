@@ -15,10 +15,9 @@ from mercer._compute.points import PROBES, evenly_spaced
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer._compute.threads import threaded_blas
 from mercer.estimators._wrapper import Wrapper, if_inner_has
-from mercer.estimators.base import OverLandmarks
+from mercer.estimators.base import OverLandmarks, check_lengths
 from mercer.estimators.kernel_map import KernelMap
 from mercer.estimators.model import attribute, fits, on_device, storable_estimator
-from mercer.estimators.validation import check_lengths
 from mercer.expansion import Expansion, features
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import KernelLike, kernel_of

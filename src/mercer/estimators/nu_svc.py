@@ -8,9 +8,9 @@ import numpy as np
 from mercer._common import ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer.estimators._svm import check_share
+from mercer.estimators.base import count_rows, given_weights
 from mercer.estimators.classifier import SupportVectorClassifier, store
 from mercer.estimators.model import fits, storable_estimator
-from mercer.estimators.validation import count_rows, given_weights
 from mercer.solvers.certify import total
 from mercer.solvers.svm import certificate
 from mercer.solvers.svm.certificates import AT_BOUND, STORED

@@ -3,8 +3,7 @@
 import numpy as np
 
 from mercer._common import Array, PointsLike, shown, warn
-from mercer.estimators._problem import require_bound
-from mercer.estimators._svm import Boundary, Normals, check_share
+from mercer.estimators._svm import Boundary, Normals, check_share, require_bound
 from mercer.estimators.model import of_points, storable_estimator
 from mercer.solvers.svm.certificates import certificate
 from mercer.solvers.svm.dual import Dual, feasible_start

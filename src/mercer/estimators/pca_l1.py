@@ -9,13 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed, check_flag, check_integer, warn
 from mercer._compute.points import as_rows
-from mercer.estimators.base import LARGEST_ERROR, require_rows
+from mercer.estimators.base import LARGEST_ERROR, require_rows, validated_rows
 from mercer.estimators.inherited import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from mercer.estimators.model import Model, fits, on_device, storable_estimator
-from mercer.estimators.validation import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers.certify import Residuals

@@ -19,7 +19,6 @@ from mercer._common import (
 )
 from mercer._compute.memory import Size
 from mercer.distributed import in_memory
-from mercer.estimators._problem import Problem, centre_and_scale, regression_tolerance
 from mercer.estimators._search import (
     calibration_tolerance,
     check_folds,
@@ -28,7 +27,13 @@ from mercer.estimators._search import (
     splits_of,
     work_of_folds,
 )
-from mercer.estimators._svm import Regression, check_positives
+from mercer.estimators._svm import (
+    Problem,
+    Regression,
+    centre_and_scale,
+    check_positives,
+    regression_tolerance,
+)
 from mercer.estimators.model import of_points, on_device, storable_estimator
 from mercer.expansion import with_intercept
 from mercer.solvers.svm.cross_validation import cross_validate_kernels

@@ -12,8 +12,7 @@ from mercer._compute.memory import Work
 from mercer._compute.points import widened
 from mercer._compute.readable import is_dask
 from mercer.estimators import _svc_blocks as svc_blocks
-from mercer.estimators._problem import conclude, in_range
-from mercer.estimators._svm import check_C
+from mercer.estimators._svm import check_C, conclude, in_range
 from mercer.estimators.base import OverLandmarks
 from mercer.estimators.classifier import SupportVectorClassifier, store, store_classes
 from mercer.estimators.model import fits, storable_estimator
@@ -220,7 +219,8 @@ class SVC(OverLandmarks, SupportVectorClassifier):
 
     def _training_blocks(self, X):
         """Return the blocks of a Dask array, which are tasks of the user's scheduler; None where all rows are read."""
-        whole = not is_dask(X) or self.landmarks is not None or self.max_vectors is not None
+        in_memory = type(X) is np.ndarray or not is_dask(X)
+        whole = in_memory or self.landmarks is not None or self.max_vectors is not None
         return None if whole else self._blocks_of(X)
 
     def _certificate(self, X, y, sample_weight):

@@ -5,8 +5,7 @@ from dataclasses import KW_ONLY
 import numpy as np
 
 from mercer._common import check_choice, check_number, shown, warn
-from mercer.estimators._problem import require_bound
-from mercer.estimators._svm import Regression, check_C
+from mercer.estimators._svm import Regression, check_C, require_bound
 from mercer.estimators.model import storable_estimator
 from mercer.solvers.svm.dual import regression_dual
 

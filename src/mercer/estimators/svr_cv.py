@@ -7,9 +7,13 @@ import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
 from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, shown
-from mercer.estimators._problem import centre_and_scale, regression_tolerance
 from mercer.estimators._search import GridSearch, Units
-from mercer.estimators._svm import RegressionProblem, store_vectors
+from mercer.estimators._svm import (
+    RegressionProblem,
+    centre_and_scale,
+    regression_tolerance,
+    store_vectors,
+)
 from mercer.estimators.inherited import RegressorMixin
 from mercer.estimators.model import storable_estimator
 from mercer.estimators.quantile_svr import (

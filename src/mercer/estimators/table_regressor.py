@@ -7,10 +7,10 @@ from sklearn.base import MultiOutputMixin
 
 from mercer._common import Array, ArrayLike, PointsLike, check_confidence, check_weights
 from mercer._compute.targets import as_real_targets
+from mercer.estimators.base import check_lengths
 from mercer.estimators.inherited import RegressorMixin
 from mercer.estimators.model import fits, on_device, storable_estimator
 from mercer.estimators.table import TableModel
-from mercer.estimators.validation import check_lengths
 
 
 @storable_estimator

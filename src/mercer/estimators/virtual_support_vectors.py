@@ -13,8 +13,8 @@ from mercer._common import Array, ArrayLike, PointsLike, shown
 from mercer._compute.objects import Table, as_objects, as_table
 from mercer._compute.points import as_rows, count_points, join_points, point_keys, take_points
 from mercer.estimators._wrapper import Wrapper
+from mercer.estimators.base import count_rows
 from mercer.estimators.model import Model, fits, storable_estimator
-from mercer.estimators.validation import count_rows
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = (

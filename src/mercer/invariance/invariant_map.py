@@ -7,9 +7,9 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import EPS, Array, ArrayLike, PointsLike, check_number, shown
+from mercer.estimators.base import validated_rows
 from mercer.estimators.inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators.model import Model, fits, on_device, storable_estimator
-from mercer.estimators.validation import validated_rows
 from mercer.invariance._tangents import Transforms, tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import Kernel, require_kernel
