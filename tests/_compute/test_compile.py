@@ -107,7 +107,7 @@ def test_results_are_those_of_any_process_whether_it_compiles_or_reads_machine_c
 
     def solvers():
         units = {path.name for path in tmp_path.rglob("*.nbc")}
-        return {unit for unit in units if not unit.startswith("profile_loop.")}
+        return {unit for unit in units if not unit.startswith("profile.")}
 
     compiling = answer(PROCESS)
     # one solver beside the loop of the kernel: the functions that they call are parts of them
@@ -374,10 +374,10 @@ def test_what_uses_an_unknown_object_has_no_fingerprint():
 def test_a_closure_over_compiled_code_is_read_from_disk_by_the_next_process(tmp_path):
     code = (
         "import numpy as np, mercer as mc\n"
-        "from mercer._compute import profile_loop\n"
+        "from mercer._compute import profile\n"
         "mc.Gaussian(0.5)(np.zeros((2, 12)))\n"
         "mc.Gram(mc.Gaussian(0.5), np.ones((4, 12))) @ np.ones(4)\n"
-        "loops = [profile_loop._loop(mc.Gaussian.profile, 0, kind, 1) for kind in ('clamped', 'direct')]\n"
+        "loops = [profile._loop(mc.Gaussian.profile, 0, kind, 1) for kind in ('clamped', 'direct')]\n"
         "print(sum(sum(loop.stats.cache_hits.values()) for loop in loops),"
         " sum(sum(loop.stats.cache_misses.values()) for loop in loops))"
     )

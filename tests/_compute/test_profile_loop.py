@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer._compute import loops
-from mercer._compute.profile_loop import compile_profile
+from mercer._compute.profile import compile_profile
 
 
 def tile(*formula, order=0):

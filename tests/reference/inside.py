@@ -11,7 +11,7 @@ from mercer._compute.distances import CLOSE_SHARES
 from mercer._compute.memory import allocate as allocate
 from mercer._compute.points import Points
 from mercer._compute.profile import Namespace, evaluate_profile, parameters
-from mercer._compute.profile_loop import profile_address as profile_address
+from mercer._compute.profile import profile_address as profile_address
 from mercer._compute.threads import limit_threads as using_threads
 from mercer._compute.tile import Tile
 from mercer._progress import CallbackSupportMixin, counting, listening, notify, progress

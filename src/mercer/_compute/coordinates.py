@@ -8,8 +8,7 @@ from mercer._compute.compile import REORDER
 from mercer._compute.costs import ROWS_OF_TASK
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
-from mercer._compute.profile import parameters, within_range
-from mercer._compute.profile_loop import compile_profile, loops_of_formulas
+from mercer._compute.profile import compile_profile, loops_of_formulas, parameters, within_range
 from mercer._compute.threads import run_on_rows
 
 # Terms that are added before they are added to the sum, which rounds less often.

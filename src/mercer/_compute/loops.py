@@ -25,8 +25,7 @@ from mercer._compute.costs import (
 from mercer._compute.distances import CLOSE_SHARES, recompute_close
 from mercer._compute.memory import allocate, cut
 from mercer._compute.points import sum_squares
-from mercer._compute.profile import loses_digits, within_range
-from mercer._compute.profile_loop import compile_profile
+from mercer._compute.profile import compile_profile, loses_digits, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 
 _BOUNDS = operator.attrgetter("start", "stop")

@@ -13,8 +13,7 @@ from mercer._compute.compile import compiled
 from mercer._compute.costs import LANES
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
-from mercer._compute.profile import parameters, within_range
-from mercer._compute.profile_loop import loops_of_formulas
+from mercer._compute.profile import loops_of_formulas, parameters, within_range
 from mercer._compute.threads import run_on_rows
 
 

@@ -38,9 +38,14 @@ from mercer._compute.points import (
     widened,
     without_empty_columns,
 )
+from mercer._compute.profile import (
+    compile_profile,
+    loses_digits,
+    profile_address,
+    profile_at_zero,
+    within_range,
+)
 from mercer._compute.profile import has_kink as profile_has_kink
-from mercer._compute.profile import loses_digits, profile_at_zero, within_range
-from mercer._compute.profile_loop import compile_profile, profile_address
 from mercer._compute.threads import run_tasks
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
