@@ -3,10 +3,11 @@
 import array_api_strict
 import numpy as np
 import pytest
-from scipy.sparse.linalg import ArpackNoConvergence
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from tests.linalg.spectra import SPECTRA, N, assert_certified, matrix
 from tests.reference.inside import computing_on, place_of
 
+import mercer as mc
 from mercer.linalg import eigh
 
 
@@ -106,10 +107,26 @@ def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, costs, da
 def test_the_vectors_of_arpack_are_used_unless_one_is_missing(monkeypatch, found):
     K, V = matrix(SPECTRA["slow"])
     values = SPECTRA["slow"]
-    arpack(monkeypatch, lambda *_, **__: (values[found][::-1], V[:, found][:, ::-1]))
+
+    def five(operator, k, **given):
+        # the largest of the others is that of ARPACK itself
+        if k == 1:
+            return eigsh(operator, k, **given)
+        return values[found][::-1], V[:, found][:, ::-1]
+
+    arpack(monkeypatch, five)
     complete = found.start == 0
     without(monkeypatch, "_lapack_subset" if complete else "_lapack_qr")
     assert_certified(K, eigh.dense(K, 5), 5)
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_few_pairs_hold_an_eigenvalue_as_often_as_it_occurs(times, global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((150, 3))
+    K = np.kron(np.eye(times), mc.Gaussian(0.3)(X))
+    pairs = eigh.dense(K, 5)
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(K)[::-1][:5], rtol=1e-12)
+    assert_certified(K, pairs, 5)
 
 
 def test_few_pairs_of_a_large_order_are_those_of_lapack_where_arpack_fails(monkeypatch):

@@ -42,11 +42,11 @@ WIDE = 512
 CLOSE_PAIRS = 1 / 64
 # Order of a matrix from which on Lanczos is faster than LAPACK for few eigenpairs; LAPACK takes seconds there.
 DENSE_ORDER = 2_000
-# Order of a stored matrix from which on ARPACK, with the proof that it missed no eigenvalue, is faster than LAPACK.
+# Order of a stored matrix from which on ARPACK, run twice to miss no eigenvalue, is faster than LAPACK.
 ARPACK_ORDER = 256
 # Ratio of the order to the number of eigenpairs from which on it is.
 ARPACK_PAIRS = 50
-# Ratio of the order to the number of eigenpairs from which on Lanczos is faster from half of `DENSE_ORDER` on.
+# Ratio of the order to the number of eigenpairs from which on Lanczos is faster from 3/4 of `DENSE_ORDER` on.
 FEW_PAIRS = 64
 # The same ratio from that order on.
 MANY_PAIRS = 20

@@ -108,7 +108,7 @@ def dense(K: Array, k: int) -> Eigenpairs:
         )
     wide = as_float64(K)
     with np.errstate(over="ignore", invalid="ignore"):
-        norm = float(np.linalg.norm(wide, axis=0).max())
+        norm = math.sqrt(np.einsum("ij,ij->i", wide, wide).max())
     if not math.isfinite(norm):
         largest = float(np.abs(wide).max())
         if not math.isfinite(largest):
@@ -188,23 +188,31 @@ def order(operator: Array, k: int) -> int:
 
 
 def _arpack(K, k):
-    """Return the leading eigenvectors, or None where they converge slowly or one may be missing.
+    """Return the leading eigenvectors, or None where they converge slowly or one is missing.
 
-    One vector at a time misses directions of multiple eigenvalues that rounding does not show. That the others are
-    below the least one found is proved by a Cholesky factor of least I - K + V diag(values) V'.
+    One vector at a time misses directions of multiple eigenvalues that rounding does not show. Then the largest
+    eigenvalue of K - V diag(values) V', which another start gives, is above the least one found.
     """
-    start = np.random.default_rng(0).standard_normal(len(K))
-    try:
+    rng = np.random.default_rng(0)
+
+    def largest(product, number, tol):
         # of an array it would make matrices of one column at each step
-        operator = LinearOperator(K.shape, K.dot, dtype=K.dtype)
-        values, V = eigsh(operator, k, which="LA", v0=start, maxiter=_RESTARTS)
-        rest = (V * values) @ V.T
-        rest -= K
-        rest.flat[:: len(K) + 1] += values[0] + NOISE * len(K) * EPS * np.abs(values).max()
-        # rows and columns of a symmetric array are the same
-        lapack.factorise(rest.T)
-    except (ArpackError, np.linalg.LinAlgError) as error:
+        operator = LinearOperator(K.shape, product, dtype=K.dtype)
+        start = rng.standard_normal(len(K))
+        return eigsh(operator, number, which="LA", v0=start, maxiter=_RESTARTS, tol=tol)
+
+    try:
+        values, V = largest(K.dot, k, 0.0)
+        # a multiple of I changes no vector: errors are relative to the least value found
+        least = abs(values[0])
+        (rest,), _ = largest(
+            lambda v: K @ v - V @ (values * (V.T @ v)) + least * v, 1, math.sqrt(EPS)
+        )
+    except ArpackError as error:
         _logger.info("LAPACK takes over from ARPACK: %s", error)
+        return None
+    if rest - least > values[0] + NOISE * len(K) * EPS * np.abs(values).max():
+        _logger.info("LAPACK takes over from ARPACK: an eigenvalue is missing")
         return None
     return V[:, ::-1]
 

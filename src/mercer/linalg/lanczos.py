@@ -55,9 +55,9 @@ def leading(
 def is_dense(n: int, k: int, memory: Memory = "1GB") -> bool:
     """Return whether k eigenpairs of an operator of order n are those of the dense solver.
 
-    They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8, or k >= n / 20 if the memory holds it.
+    They are for n <= 2 000, or n < 1 500 if k <= n / 64, and for k >= n / 8, or k >= n / 20 if the memory holds it.
     """
-    least = eigh.DENSE_ORDER // 2 if FEW_PAIRS * k <= n else eigh.DENSE_ORDER + 1
+    least = 3 * eigh.DENSE_ORDER // 4 if FEW_PAIRS * k <= n else eigh.DENSE_ORDER + 1
     return (
         n < least
         or 8 * k >= n
