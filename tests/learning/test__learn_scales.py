@@ -59,11 +59,11 @@ def test_rules_are_those_of_columns_of_mean_0_and_variance_1_and_the_default_of_
     )
 
 
-def test_a_factor_is_at_most_exp_7_for_a_column_of_variance_1():
+def test_a_factor_is_at_most_100_000_for_a_column_of_variance_1():
     # the alignment with a square grows with the share of the square in (1 + gamma x z)^2
     X = np.random.default_rng(0).normal(size=(40, 1))
     found = mc.learn_scales(mc.Polynomial(2, 1e-4, 1.0), X, X[:, 0] ** 2, method="alignment")
-    assert np.log(found.A * X.std()) == pytest.approx(7)
+    assert found.A * X.std() == pytest.approx(1e5)
 
 
 def test_descent_takes_at_most_100_steps_by_default():

@@ -20,9 +20,8 @@ from mercer.estimators.base import require_two, validated_rows
 _LARGEST = 8.0
 # Difference of two scaled numbers that are one.
 _SAME = 1e-11
-# Numbers between which a scale is linear; fewest different numbers that have ranks.
+# Numbers between which a scale is linear.
 _KNOTS = 64
-_RANKED = 11
 # Fewest rows of a category of its own, and most categories; other ones are one category. Texts that are more, and
 # differ in most rows, are no categories.
 _LEAST_ROWS = 4
@@ -187,13 +186,13 @@ def decode(columns: list[Column], rows: Array) -> Array | None:
 
 
 def scaled(column: Column, raw: Array, weights: Array, ranks: bool) -> Column:
-    """Return a column with the scale of numbers: mean 0 and variance 1, or normal ``ranks`` where values are many.
+    """Return a column with the scale of numbers: mean 0 and variance 1, or normal ``ranks``.
 
     Numbers of two values differ by 1 after it.
     """
     distinct, which = np.unique(raw, return_inverse=True)
     counts = np.bincount(which, weights)
-    if ranks and len(distinct) >= _RANKED:
+    if ranks and len(distinct) > 2:
         places = ndtri((np.cumsum(counts) - counts / 2) / counts.sum())
         kept = np.unique(np.searchsorted(places, np.linspace(places[0], places[-1], _KNOTS)))
         return replace(column, knots=distinct[kept], places=places[kept])

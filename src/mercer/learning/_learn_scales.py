@@ -22,9 +22,9 @@ from mercer.learning.candidates import drawn, ridged, surely_less
 from mercer.learning.centred import class_codes, target_columns, variances
 from mercer.learning.members import LEAST_FEW
 from mercer.learning.span import span_and_gradient
+from mercer.learning.tuning import log_bounds
 
-# Largest change of the logarithm of a scale, and largest C mean k(x, x) or its inverse.
-_RANGE = 7.0
+# Largest C mean k(x, x), and of its inverse.
 _MOST = 1e8
 
 
@@ -135,7 +135,7 @@ def _descended(X, criterion, max_iter):
         np.zeros(X.shape[1]),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(-_RANGE, _RANGE)] * X.shape[1],
+        bounds=log_bounds(X.shape[1], X.dtype)[:-1],
         options={"maxiter": max_iter},
     )
     return np.exp(found.x)

@@ -29,7 +29,8 @@ KERNELS = (Matern(1.0, 0.5), Laplacian(1.0), Matern(1.0, 1.5))
 # optimistic for the rows that a metric has seen, and the other rows judge.
 _SEARCHED = 2000
 _FEW = 0.45
-# Rows on which members are compared, if no more rows judge, and at which gradients are taken.
+# Rows on which members are compared, if no more rows judge, at which gradients are taken, and whose mean distance is a
+# unit.
 COMPARED = 1000
 # Fewest rows that metrics are learned from.
 LEAST_FEW = 8
@@ -41,14 +42,11 @@ _TUNING = Tuning(max_steps=25, prior=0.1)
 _LAST = Tuning(max_steps=3, prior=0.1)
 # Gradient metrics in turn.
 _ITERATIONS = 2
-# Most members of a stack, and their least weight.
+# Most members of a stack.
 _MEMBERS = 5
-_LEAST_WEIGHT = 0.01
 # Factors of the ridge and of the bandwidth in a pattern search, and their bounds.
 _FACTORS = np.log([4.0, 2.0])
 _BOUNDS = np.log([[1e-6, 1e3], [1e-4, 1e4]])
-# Rows whose mean distance is a unit.
-_SAMPLE = 400
 _error = attrgetter("error")
 
 
@@ -265,10 +263,8 @@ def _stacked(members, rows, first):
     judged = slice(first, len(rows.X))
     Y = rows.Y[judged]
     weights = stack_weights([each.residuals for each in members], Y, rows.weights[judged])
-    kept = np.flatnonzero(weights > _LEAST_WEIGHT)
-    if not len(kept):
-        # no predictions help, and the stack is near the mean of the targets
-        kept = [int(weights.argmax())]
+    # where no predictions help, the stack is near the mean of the targets
+    kept = np.flatnonzero(weights) if weights.any() else [0]
     predictions = sum(w * (Y - each.residuals) for w, each in zip(weights, members, strict=True))
     return Stack([members[i].member for i in kept], weights[kept], predictions, judged)
 
@@ -375,6 +371,6 @@ def _matrix(member, X):
 def _mean_distance(kernel, X):
     """Return the mean distance of some rows, along the columns for kernels of such distances; 1 for equal rows."""
     distances = cdist(
-        X[:_SAMPLE], X[:_SAMPLE], "cityblock" if isinstance(kernel, Laplacian) else "euclidean"
+        X[:COMPARED], X[:COMPARED], "cityblock" if isinstance(kernel, Laplacian) else "euclidean"
     )
     return float(distances.mean()) or 1.0

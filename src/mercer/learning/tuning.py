@@ -151,6 +151,15 @@ def tuning_route(size: Size, method: str) -> Route:
     return replace(route, block=(n, n), task=f"tuning on {n} points")
 
 
+def log_bounds(scales: int, dtype: Any) -> list[tuple[float, float]]:
+    """Return the bounds of the logarithms of some scales and of a ridge, as a share of the mean of k(x, x).
+
+    Below the least ridge, rounding of kernel values of the type decides.
+    """
+    least = np.log(max(1e-6, _ROUNDINGS * np.finfo(dtype).eps))
+    return [(-_RANGE, _RANGE)] * scales + [(least, _RANGE)]
+
+
 def tune_ridge(
     kernel: Kernel,
     alpha: float,
@@ -177,8 +186,7 @@ def tune_ridge(
             "give Mapped(kernel, scales), or multiply X by the matrix and give kernel.kernel."
         )
     X = as_dense_rows(X, "X")
-    # below, rounding of kernel values decides
-    least = np.log(max(1e-6, _ROUNDINGS * np.finfo(X.dtype).eps))
+    given = X.dtype
     X = X.astype(np.float64)
     refuse_large("X", X)
     X, Y, w = distinct(X, as_float64(Y), weights)
@@ -197,7 +205,7 @@ def tune_ridge(
     own = linear and kernel.A.dtype.kind == "f"
     inner, first = (kernel.kernel, as_float64(kernel.A)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
-    bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
+    bounds = log_bounds(len(start) - 1, given)
     start[-1] = np.clip(start[-1], *bounds[-1])
     is_summed = method == "marginal_likelihood"
     criterion = _likelihood if is_summed else _left_out
@@ -250,9 +258,7 @@ def likely_scales(kernel: Kernel, rows: Any, first: Scales, tuning: Tuning) -> S
     computed in float32, whose rounding of kernel values is below the least ridge.
     """
     X, Y, w = (np.float32(each) for each in rows)
-    bounds = [(-_RANGE, _RANGE)] * len(first.scales) + [
-        (np.log(_ROUNDINGS * np.finfo(X.dtype).eps), _RANGE)
-    ]
+    bounds = log_bounds(len(first.scales), X.dtype)
     start = np.log(np.append(first.scales, first.ridge)).clip(*np.transpose(bounds))
     H = _CURVED * np.eye(len(start)) if first.curvature is None else first.curvature
 
