@@ -44,9 +44,6 @@ from mercer.preimages.methods import with_regression
 
 _logger = logging.getLogger(__name__)
 
-# Matrices of inner products, eigenvectors and axes.
-_MATRICES = 5.1
-
 
 @storable
 @array_record
@@ -303,10 +300,14 @@ def spectral_coordinates(
 def spectral_route(run: Any, size: Size) -> Route:
     """Return the route to the spectral coordinates of some vectors."""
     n = size.n
-    n_bytes = int(8 * _MATRICES * n * n)
     work = Work(2.0 * n * n) + eigh.dense_work(n, n)
     return Route(
-        "dense", "landmarks = None needs all eigenvectors", n_bytes, work, run, block=(n, n)
+        "dense",
+        "landmarks = None needs all eigenvectors",
+        eigh.dense_bytes(n, n),
+        work,
+        run,
+        block=(n, n),
     )
 
 
