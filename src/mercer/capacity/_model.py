@@ -32,8 +32,6 @@ from mercer.linalg.operators import LARGEST_ERROR, in_float64
 from mercer.solvers.svm.certificates import AT_BOUND
 from mercer.solvers.svm.multiclass import class_signs
 
-# Largest relative excess over an upper bound that coefficients in float32 have by rounding.
-_ROUNDING = 1e-5
 # Relative difference from which on all coefficients of NuSVC are below their bounds.
 _NO_BOUND = 1e-2
 
@@ -412,7 +410,7 @@ def _require_signs(coef, targets, rows, y):
 
 def _require_bounds(coef, upper, rows):
     """Raise unless the coefficients of a classifier are at most their upper bounds, up to rounding."""
-    above = np.flatnonzero(np.abs(coef) > (1 + _ROUNDING) * (np.inf if upper is None else upper))
+    above = np.flatnonzero(np.abs(coef) > (1 + AT_BOUND) * (np.inf if upper is None else upper))
     if len(above):
         k = above[0]
         raise ValueError(

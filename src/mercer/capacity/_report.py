@@ -49,11 +49,10 @@ from mercer.capacity.error_bounds import (
     vc_margin,
 )
 from mercer.kernels.base import Kernel
+from mercer.linalg.operators import CLEAR
 
 # Largest number of training points for the exact leave-one-out error; above it, 10 folds.
 _FEW = 500
-# Eigenvalues below this share of the largest are not used to estimate the decay.
-_NOISE = 1e-10
 # Parts of a report: geometry, bounds and ten folds.
 _PARTS = 12
 
@@ -314,7 +313,7 @@ def _geometry(kernel, X, memory, random_state):
             "largest value on the sample",
         ),
     ]
-    clear = values[values > _NOISE * values[0]]
+    clear = values[values > CLEAR * values[0]]
     if len(clear) >= 5:
         law = estimate_decay(clear / n)
         numbers = ", ".join(f"{field.name} {getattr(law, field.name):.3g}" for field in fields(law))
@@ -364,7 +363,7 @@ def _classifier_bounds(own, confidence, options):
 
 def _estimated_covering(own, plain, confidence):
     """Return the bound from covering numbers with the eigenvalues of the sample in place of the operator's."""
-    clear = plain.values > _NOISE * plain.values[0]
+    clear = plain.values > CLEAR * plain.values[0]
     supremum = float(plain.suprema[clear].max())
     found = covering_bound(
         own, ListedDecay(plain.values[clear] / plain.n), confidence=confidence, bound=supremum

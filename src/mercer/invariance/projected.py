@@ -31,11 +31,10 @@ from mercer.kernels.base import (
     storable_kernel,
 )
 from mercer.kernels.feature_map import Featured
+from mercer.linalg.operators import CLEAR
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5
-# Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
-_RANK = 1e-9
 
 
 @storable_kernel
@@ -249,7 +248,7 @@ def tangent_components(
         raise ValueError(
             "psi has no direction: all tangents are 0 in feature space; give tangents that are not 0."
         )
-    kept = values > _RANK * values[0]
+    kept = values > CLEAR * values[0]
     return psi @ (scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])), values[kept]
 
 

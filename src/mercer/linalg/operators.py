@@ -35,6 +35,8 @@ ROUNDINGS = 32
 # Rounding above this share of a result is warned of, and above this one of values of a model.
 INACCURATE = 1e-4
 LARGEST_ERROR = 1e-3
+# Share of the largest eigenvalue above which others are clear of rounding, whatever their number.
+CLEAR = 1e-9
 # Negative squared lengths above this share of their scale show an indefinite kernel; smaller ones are rounding, which
 # values of a given matrix may have from float32 in any type.
 NEGATIVE = float(np.finfo(np.float32).eps) ** 0.5
