@@ -55,7 +55,7 @@ REFUSED = {
     "a quantile of nearly 0": (
         lambda: mc.QuantileSVR(1e-300).fit(X, X[:, 0]),
         ValueError,
-        "quantile = 1e-300 must be at least 1e-100",
+        "quantile = 1e-300 must be at least 1e-150",
     ),
     "a C of nearly 0 of a combination": (
         lambda: mc.learning.combination([mc.Linear()], X, Y, method="svm", C=5e-324),

@@ -8,6 +8,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils.validation import column_or_1d
 
 from mercer._common import (
+    LARGEST,
     TINY,
     Array,
     ArrayLike,
@@ -39,8 +40,6 @@ from mercer.expansion import with_intercept
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.dual import Dual, regression_dual
 
-# Smallest quantile, whose product with C is a number.
-_LEAST_QUANTILE = 1e-100
 # Ways to give quantiles their share of new targets.
 CALIBRATIONS = ("shift", None)
 
@@ -275,8 +274,9 @@ def checked_quantiles(quantile: float | ArrayLike) -> list[float]:
         raise ValueError(
             f"quantile = {shown(quantile)} must be below 1: it is a share of the targets."
         )
-    if levels.min() < _LEAST_QUANTILE:
-        raise ValueError(f"quantile = {shown(quantile)} must be at least {_LEAST_QUANTILE}.")
+    # its product with C is a number
+    if levels.min() < 1 / LARGEST:
+        raise ValueError(f"quantile = {shown(quantile)} must be at least {1 / LARGEST}.")
     if (np.diff(levels) <= 0).any():
         raise ValueError(
             f"quantile = {shown(quantile)} must ascend; sort its values, and remove equal ones."

@@ -1,5 +1,6 @@
 """Denoising of digits by four methods, all tuned on the same grid protocol, and its chapters of the page."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -195,8 +196,6 @@ def _project(model, noisy):
 # --- chapters: each function returns a heading and HTML --------------------------------------------------------------
 
 
-_WIDTH = 8
-
 SNIPPET = """
 import numpy as np, mercer as mc
 from sklearn.datasets import load_digits
@@ -213,7 +212,8 @@ def denoising_display(
     noisy = np.sum((data.test_noisy - data.test) ** 2, axis=1).mean()
     rows = {"clean": data.test, f"noisy: {noisy:.2f}": data.test_noisy}
     rows |= {f"{outcome.name}: {outcome.error:.2f}": outcome.images for outcome in outcomes}
-    images = np.stack([row[:n_images].reshape(-1, _WIDTH, _WIDTH) for row in rows.values()])
+    width = math.isqrt(data.test.shape[1])
+    images = np.stack([row[:n_images].reshape(-1, width, width) for row in rows.values()])
     return ImageGridDisplay(images, titles=list(rows))
 
 
