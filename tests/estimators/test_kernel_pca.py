@@ -367,6 +367,28 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(points):
     assert (kpca.transform(points) == before).all()
 
 
+@pytest.mark.parametrize("landmarks", [None, 20])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_are_whitened_as_at_their_fit(points, whiten, landmarks, tmp_path):
+    kpca = mc.KernelPCA(4, kernel="rbf", whiten=whiten, landmarks=landmarks, random_state=0)
+    kpca.fit(points)
+    scores = kpca.transform(points)
+    expected = kpca.inverse_transform(scores), kpca.score_samples(points)
+    kpca.set_params(whiten=not whiten)
+    mc.save(kpca, tmp_path / "model.npz")
+    loaded = mc.load(tmp_path / "model.npz")
+    for model in (kpca, loaded):
+        np.testing.assert_array_equal(model.transform(points), scores)
+        np.testing.assert_array_equal(model.inverse_transform(scores), expected[0])
+        np.testing.assert_array_equal(model.score_samples(points), expected[1])
+        assert max(mc.certify(model, points).residuals) < 1e-12
+    compressed = mc.compress(kpca, n_vectors=len(points) - 1)
+    np.testing.assert_allclose(compressed.score_samples(points), expected[1], atol=0.01)
+    # the next fit whitens as the parameter says
+    assert kpca.fit(points).score_samples(points) == pytest.approx(expected[1], abs=1e-8)
+    assert not np.allclose(kpca.transform(points), scores)
+
+
 def test_an_unfitted_model_raises_not_fitted_error(points):
     for method in (
         mc.KernelPCA().transform,

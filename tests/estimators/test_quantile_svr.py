@@ -326,14 +326,24 @@ def test_the_search_takes_one_quantile(sample, quantile, kind):
         mc.SVRCV(quantile=quantile).fit(X, y)
 
 
-@pytest.mark.parametrize(("fitted", "later"), [([0.2, 0.8], 0.8), (0.8, [0.2, 0.8])])
-def test_a_number_of_quantiles_that_was_not_fitted_is_not_predicted(fitted, later):
+@pytest.mark.parametrize(
+    ("fitted", "later"),
+    [([0.2, 0.8], 0.8), (0.8, [0.2, 0.8]), (0.2, 0.8), ([0.2, 0.7], [0.2, 0.8])],
+)
+def test_quantiles_that_were_not_fitted_are_neither_predicted_nor_scored(fitted, later, tmp_path):
     X = np.linspace(0, 1, 30)[:, None]
     y = np.tile([0.0, 1.0, 2.0], 10)
     model = mc.QuantileSVR(fitted, 100.0, kernel="linear").fit(X, y)
     expected = model.predict(X)
     with pytest.raises(ValueError, match="quantile = .* must be that of the fit"):
         model.set_params(quantile=later).predict(X)
+    for use in (
+        lambda: model.score(X, y),
+        lambda: mc.save(model, tmp_path / "model.mercer"),
+        lambda: mc.compress(model, n_vectors=2).score(X, y),
+    ):
+        with pytest.raises(ValueError, match="quantile = .* must be that of the fit"):
+            use()
     np.testing.assert_array_equal(model.set_params(quantile=fitted).predict(X), expected)
     # a fifth of the targets lies above the quantile 0.8, at most
     again = model.set_params(quantile=later).fit(X, y).predict(X).reshape(30, -1)

@@ -55,6 +55,8 @@ _OF_DATA = (
     "n_samples_",
     "classes_",
     "class_weight_",
+    "_is_white",
+    "_levels",
     "epsilon_",
     "eigenvalues_",
     "explained_variance_ratio_",

@@ -277,6 +277,8 @@ class KernelPCA(CoordinateTransformer):
     def _store(self, points, found, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
         found = found.whitened(n) if self.whiten else found
+        # of these components, whatever ``set_params`` says later
+        self._is_white = self.whiten
         self.n_samples_: float = n
         self.eigenvalues_: Array = found.pairs.values
         self.residuals_: Array = found.pairs.residuals
@@ -303,16 +305,21 @@ class KernelPCA(CoordinateTransformer):
         """Return the scores of the training points from the eigenvectors."""
         V = self.eigenvectors_
         psi = self.expansion_
-        scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
+        scale = np.sqrt(len(V)) if self._whitened else np.sqrt(self.eigenvalues_)
         # that of the kernel values, as of transform
         dtype = self.kernel_.diag(take_points(psi.points, slice(1))).dtype
         return (V * scale).astype(dtype, copy=False)
+
+    @property
+    def _whitened(self):
+        """Whether the fitted components are whitened; model files of older versions have the parameter alone."""
+        return vars(self).get("_is_white", self.whiten)
 
     @attribute
     def coordinates_(self) -> Coordinates:
         """Components and mean as a map from points to scores and back."""
         check_is_fitted(self)
-        variances = self.eigenvalues_ / self.n_samples_ if self.whiten else None
+        variances = self.eigenvalues_ / self.n_samples_ if self._whitened else None
         return Coordinates(self.expansion_, self.mean_, self.intercept_, variances=variances)
 
     @of_points
@@ -426,7 +433,7 @@ class KernelPCA(CoordinateTransformer):
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         kernel, points, weights = self._weighted_points(X, sample_weight)
         if not hasattr(self, "eigenvectors_"):
-            scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
+            scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self._whitened else 1.0
             axes = self._exact(kernel) * scale
             intercept = self.intercept_ * scale
             return Residuals(
@@ -434,5 +441,5 @@ class KernelPCA(CoordinateTransformer):
             )
         psi = self._exact(kernel, points)
         V, values = (as_float64(array) for array in (self.eigenvectors_, self.eigenvalues_))
-        scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
+        scale = values / np.sqrt(self.n_samples_) if self._whitened else np.sqrt(values)
         return Residuals(pca.residuals(psi, self.intercept_, V, values, scale, weights))

@@ -163,10 +163,13 @@ class QuantileSVR(Regression):
         array (n_test,), or (n_test, q) where ``quantile`` is an array
         """
         values = with_intercept(self._values(X), self.intercept_)
-        if np.size(self.quantile) != len(values.T):
+        levels = checked_quantiles(self.quantile)
+        # models of older files know the number of their quantiles alone
+        fitted = vars(self).get("_levels")
+        if levels != fitted if fitted else len(levels) != len(values.T):
             raise ValueError(
-                f"quantile = {shown(self.quantile)} must be that of the fit, which had {len(values.T)}; set it back, "
-                "or fit again."
+                f"quantile = {shown(self.quantile)} must be that of the fit, which had "
+                f"{shown(fitted) if fitted else len(values.T)}; set it back, or fit again."
             )
         if np.ndim(self.quantile) == 0:
             return values[:, 0]
@@ -243,6 +246,7 @@ class QuantileSVR(Regression):
 
     def _store(self, problem, solutions):
         super()._store(problem, solutions)
+        self._levels = checked_quantiles(self.quantile)
         self.shift_: Array = np.zeros(len(self.intercept_))
 
     def _biases(self):
