@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
+from sklearn.base import clone
 
 import mercer as mc
 from mercer.kernels.bandwidth import gamma, length, warn_degenerate
@@ -141,6 +142,15 @@ def test_unsuitable_bandwidths_cause_a_warning_with_a_range_to_try(kernel, messa
         warn_degenerate(kernel, X.astype(dtype))
     low, high = 0.1 / np.median(pdist(X, "sqeuclidean")), 10 / np.median(pdist(X, "sqeuclidean"))
     assert f"gamma from {low:.2g} to {high:.2g}" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    "estimator", [mc.KernelRidge(), mc.KernelRidge(landmarks=5), mc.SVR(), mc.KernelPCA(2)], ids=str
+)
+@pytest.mark.parametrize(("gamma", "change"), [(1e9, "wider"), (1e-14, "narrower")])
+def test_fits_warn_of_unsuitable_bandwidths(estimator, gamma, change):
+    with pytest.warns(UserWarning, match=f"100% of the pairs of points .*; use a {change} kernel"):
+        clone(estimator).set_params(kernel=mc.Gaussian(gamma)).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize(

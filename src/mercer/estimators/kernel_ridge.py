@@ -39,6 +39,7 @@ from mercer.estimators.model import (
     storable_estimator,
 )
 from mercer.expansion import Expansion, features, rows_of, values_at, with_intercept
+from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.base import Kernel
 from mercer.kernels.direct_sum import without_marks
 from mercer.kernels.shorthand import KernelLike, kernel_of
@@ -205,6 +206,7 @@ class KernelRidge(OverLandmarks, MultiOutputMixin, RegressorMixin):
                 phi.kernel, alpha, phi.points, targets, weights, tuning, self.memory
             )
             data = replace(data, phi=features(kernel, phi.points))
+        warn_degenerate(data.phi.kernel, data.phi.prepared.container)
 
         size = data.size
         found = ridge.routes(size, alpha, self._chosen_landmarks(size))
