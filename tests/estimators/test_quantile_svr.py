@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 from sklearn.linear_model import QuantileRegressor
-from sklearn.metrics import mean_pinball_loss
+from sklearn.metrics import d2_pinball_score, mean_pinball_loss, r2_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
@@ -315,6 +315,18 @@ def test_the_search_scores_held_out_rows_by_the_pinball_loss(sample):
     assert Cs[scores.mean(axis=0).argmax()] == search.C_
     refit = QuantileSVR(0.8, search.C_, kernel=mc.Gaussian(0.3)).fit(X, y)
     np.testing.assert_allclose(search.predict(new), refit.predict(new), atol=1e-5)
+
+
+def test_a_search_scores_its_quantile_by_the_pinball_loss(sample):
+    """R^2 would prefer the mean to the quantile 0.9 itself."""
+    X, y, _, weights = sample
+    search = mc.SVRCV(Cs=[1.0], quantile=0.9, cv=3).fit(X, y)
+    for own in (None, weights):
+        expected = d2_pinball_score(y, search.predict(X), sample_weight=own, alpha=0.9)
+        assert search.score(X, y, sample_weight=own) == expected
+    # without a quantile it is R^2
+    plain = mc.SVRCV(Cs=[1.0], cv=3, scoring="neg_mean_absolute_error").fit(X, y)
+    assert plain.score(X, y) == r2_score(y, plain.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ def test_unsuitable_bandwidths_cause_a_warning_with_a_range_to_try(kernel, messa
     assert f"gamma from {low:.2g} to {high:.2g}" in str(caught[0].message)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "estimator", [mc.KernelRidge(), mc.KernelRidge(landmarks=5), mc.SVR(), mc.KernelPCA(2)], ids=str
 )

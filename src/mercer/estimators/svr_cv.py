@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
-from mercer._common import Array, ArrayLike, check_choice, check_nonnegative, shown
+from mercer._common import Array, ArrayLike, PointsLike, check_choice, check_nonnegative, shown
 from mercer.estimators._search import GridSearch, Units
 from mercer.estimators._svm import (
     RegressionProblem,
@@ -15,7 +15,7 @@ from mercer.estimators._svm import (
     store_vectors,
 )
 from mercer.estimators.inherited import RegressorMixin
-from mercer.estimators.model import storable_estimator
+from mercer.estimators.model import on_device, storable_estimator
 from mercer.estimators.quantile_svr import (
     CALIBRATIONS,
     QuantileSVR,
@@ -112,6 +112,23 @@ class SVRCV(GridSearch, RegressionProblem):
     epsilon: float = 0.1
     quantile: float | None = None
     calibration: str | None = None
+
+    @on_device
+    def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the score of the best model, whatever ``scoring`` is.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        y : array (n_test,)
+        sample_weight : array (n_test,), optional
+
+        Returns
+        -------
+        float
+            R^2, or of a quantile the D^2 of ``QuantileSVR.score``; at most 1.
+        """
+        return self._fitted().score(X, y, sample_weight)
 
     def _check_parameters(self):
         super()._check_parameters()
