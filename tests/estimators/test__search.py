@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import LeaveOneOut, cross_val_score
 
 import mercer as mc
 
@@ -151,3 +152,24 @@ def test_a_fit_without_a_model_keeps_none_of_an_earlier_fit(search, options):
     search.fit(X, X[:, 0] > 0).set_params(**options).fit(X, X[:, 1] > 0)
     assert vars(search).keys() == vars(clone(search).fit(X, X[:, 1] > 0)).keys()
     assert not hasattr(search, "expansion_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize(
+    ("search", "scoring", "defined"),
+    [
+        (mc.SVRCV(Cs=[1.0]), None, "neg_mean_squared_error"),
+        (mc.SVCCV(Cs=[1.0]), "roc_auc", "accuracy"),
+    ],
+)
+def test_scores_that_single_rows_do_not_have_are_refused_with_their_fold(search, scoring, defined):
+    X = np.arange(12.0)[:, None]
+    y = np.arange(12) % 2
+    search = clone(search).set_params(cv=LeaveOneOut(), scoring=scoring)
+    with pytest.raises(
+        ValueError, match=f"scoring = {scoring!r} must .* NaN in fold 0, .* holds out 1 .*{defined}"
+    ):
+        search.fit(X, y)
+    score = search.set_params(scoring=defined).fit(X, y).best_score_
+    known = cross_val_score(search.best_estimator_, X, y, cv=LeaveOneOut(), scoring=defined)
+    assert score == pytest.approx(known.mean(), abs=1e-2)

@@ -179,6 +179,7 @@ class GridSearch(SupportVectorEstimator):
         )
         self.best_index_: int = _best(self.cv_results_)
         self.best_score_: float = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self._require_number(splits)
         self.best_params_: dict[str, float] = self.cv_results_["params"][self.best_index_]
         self.C_ = self.best_params_["C"]
         g = self.best_index_ % len(gammas)
@@ -314,6 +315,20 @@ class GridSearch(SupportVectorEstimator):
         best = int(_ranks(scores.mean(axis=0)).argmin())
         values = [self._outputs(problem, fold.values[best]) for fold in found]
         return scores, n_iter, held_out_means(values, tests, len(rows.y)), violation
+
+    def _require_number(self, splits):
+        """Raise if the highest score is NaN, as R^2 of a single row."""
+        if np.isnan(self.best_score_):
+            found = [
+                self.cv_results_[f"split{i}_test_score"][self.best_index_]
+                for i in range(len(splits))
+            ]
+            i = int(np.isnan(found).argmax())
+            raise ValueError(
+                f"scoring = {shown(self.scoring)} must be a number in each fold, but is NaN in fold {i}, which "
+                f"holds out {len(splits[i][1])} of the rows; give fewer folds as cv (R^2 needs two rows, an area two "
+                "classes), or a score of single rows, such as 'neg_mean_squared_error' or 'accuracy'."
+            )
 
     def _in_fold(self, problem, fold, j, C, X, test):
         """Return the model of a fold and the j-th C, and the held-out points to score it on."""
