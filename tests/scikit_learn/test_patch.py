@@ -389,6 +389,7 @@ def test_weights_of_classes_are_those_of_scikit_learn(cls, class_weight, sample)
             each(**params).fit(X, y, sample_weight=weights) for each in (cls, plain(cls))
         )
         assert_allclose(found.decision_function(X), expected.decision_function(X), atol=2e-3)
+        assert_allclose(found.class_weight_, expected.class_weight_)
 
 
 # --- fits of scikit-learn --------------------------------------------------------------------------------------------

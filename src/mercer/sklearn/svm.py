@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn import svm
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from mercer import estimators
@@ -110,8 +111,15 @@ class NuSVC(Classifier, svm.NuSVC):
     """``sklearn.svm.NuSVC``, solved by Mercer."""
 
     _native = estimators.NuSVC
-    # weights of classes have no effect in LIBSVM
+    # weights of classes have no effect in LIBSVM, and are an attribute all the same
     _fixed = {"decision_function_shape": "ovo", "break_ties": False, "class_weight": None}
+
+    def _solved(self, X, y, sample_weight):
+        model = super()._solved(X, y, sample_weight)
+        self.class_weight_ = compute_class_weight(
+            self.class_weight, classes=model.classes_, y=np.ravel(y)
+        )
+        return model
 
 
 class SVR(Machine, svm.SVR):
