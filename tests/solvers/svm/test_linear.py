@@ -312,8 +312,7 @@ def test_nu_regression_with_a_polynomial_of_unscaled_columns_takes_few_steps(glo
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def _low_rank(seed, ridge=None, kernel=None):
-    n = 400
+def _low_rank(seed, ridge=None, kernel=None, n=400):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4)) * [0.1, 1.0, 3.0, 10.0]
     y = np.where(X[:, 0] * 10 + X[:, 1] * X[:, 2] / 3 + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
@@ -352,7 +351,7 @@ def test_the_objective_is_that_of_the_linear_system_where_no_bound_is_met(global
 
 
 def test_a_kernel_of_many_eigenvalues_is_left_to_others():
-    rows, dual, _, workspace = _low_rank(0, kernel=mc.Gaussian(1.0))
+    rows, dual, _, workspace = _low_rank(0, kernel=mc.Gaussian(1.0), n=800)
     assert solve_factored(rows, dual, workspace) is None
 
 

@@ -40,7 +40,7 @@ from mercer.solvers.svm.engine import (
     solve_small_duals,
 )
 from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
-from mercer.solvers.svm.newton import MOST, NEAR, NEWTON_SHARE, refine_point
+from mercer.solvers.svm.newton import MOST, NEAR, NEWTON_SHARE, PATIENCE, refine_point
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.sweep import Sweep
 
@@ -56,22 +56,12 @@ _PATIENCE = 100
 _LEAST = 100_000
 # A round that raises the objective by less than this share, and lowers the violation as little, has stalled.
 _GAIN = 1e-4
-# Round after which the factor of a small kernel matrix is tried whatever its rank.
-_FULL = 2
-# Newton steps of one kind are repeated so many times while they gain.
-_REPEATS = 10
 # The largest rounding of gradients as a multiple of that found on a sample.
 _TAIL = 2.0
-# Gradients that are made exact at most, before kernel rows in float64; each change is rounded less than the one before.
-_CHECKS = 3
 # Number of variables up to which the solution of a single dual is refined whatever that takes.
 REFINED = 500
-# Share of the violation at the start to which cells are solved: the whole changes their solutions anyway.
-_CELL_SHARE = 0.05
-# Points of a group in the sample that gives a mean or a spread.
+# Points in the sample that gives a mean, a spread or a direction, and that stand for coordinates if points have none.
 MEANS = 500
-# Number of points that determine a direction, and that stand for coordinates if points have none.
-_DIRECTION = 256
 
 
 def solve_each(rows: Rows, duals: Dual, limits: Limits) -> Solution:
@@ -205,8 +195,8 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     return replace(point.solution(), unit=found.unit)
 
 
-def _solve_factored(rows, dual, limits, full=False):
-    """Return the solution of a linear kernel, of one of low rank or of a ``full`` factor, None for other kernels.
+def _solve_factored(rows, dual, limits):
+    """Return the solution of a linear kernel or of one of low rank, None for other kernels.
 
     The tolerance follows the margin and the gap, which are known better after each solution.
     """
@@ -214,7 +204,7 @@ def _solve_factored(rows, dual, limits, full=False):
     tol = float(allowed(limits.goal, point.bias))
     while True:
         own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - point.n_iter)
-        found = solve_factored(rows, replace(dual, coef=point.coef), own, full)
+        found = solve_factored(rows, replace(dual, coef=point.coef), own)
         if found is None:
             return None
         point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
@@ -265,7 +255,6 @@ class _Solver:
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation.item() > self.tol
-        self._rounds = 0
         self._size_of_solution = 0.0
         self._checks = 0
         self._best: Point | None = None
@@ -370,12 +359,10 @@ class _Solver:
         is the last: the rest is rounding, or a kernel that is not positive semidefinite.
         """
         point = self.point
-        self._rounds += 1
-        first = self._rounds == 1
+        first = self._best is None
         # a factor of low rank takes less time than steps on many variables
         self._cross(REFINED if first else MOST)
-        factored = self._rounds <= _FULL and point.violation > self.tol
-        if factored and self._is_rounding(full=self._rounds == _FULL):
+        if first and point.violation > self.tol and self._is_rounding():
             return False
         if first and point.violation > self.tol:
             self._cross(MOST)
@@ -401,14 +388,11 @@ class _Solver:
         self._budget *= 2
         return True
 
-    def _is_rounding(self, full):
-        """Solve by a factor, a ``full`` one or one of low rank if it has; return whether rounding prevents more.
-
-        A full factor of the kernel matrix costs as much as many steps.
-        """
+    def _is_rounding(self):
+        """Solve by a factor of low rank, if the kernel matrix has one; return whether rounding prevents more."""
         point = self.point
         own = replace(point.dual, coef=point.coef)
-        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal), full)
+        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal))
         if direct is None:
             return False
         self._size_of_solution = float(np.abs(direct.coef).sum())
@@ -423,11 +407,11 @@ class _Solver:
     def _cross(self, most):
         """Take Newton steps on what is free or violates, at most ``most`` variables, repeated while they gain."""
         point = self.point
-        for _ in range(_REPEATS):
+        while True:
             check_cancelled()
             before = point.violation
             moved = refine_point(self._rows, point, 0.0, gaining=True, most=most)
-            if not moved or not self.tol < point.violation <= (1 - FALL) * before:
+            if not moved or not self.tol < point.violation < (1 - FALL) * before:
                 return
 
     def _rounding(self):
@@ -469,7 +453,8 @@ class _Solver:
             point.noise = 0.0
             return True
         self._checks += 1
-        if self._checks == _CHECKS:
+        # each change is rounded less than the one before
+        if self._checks == PATIENCE:
             self._widen()
         return False
 
@@ -541,7 +526,8 @@ def _solve_cells(rows, dual, limits):
         dual.points,
         size,
     )
-    aim = max(limits.tol, _CELL_SHARE * measured(dual.target, dual.coef, dual)[1])
+    # the whole changes their solutions anyway
+    aim = max(limits.tol, REDUCTION * measured(dual.target, dual.coef, dual)[1])
     own = limits._replace(
         goal=Goal(aim, coarse=np.inf, operations=-1.0),
         max_iter=limits.max_iter // len(cells),
@@ -577,7 +563,7 @@ def coordinates(kernel: Kernel, points: Any, memory: int) -> Array:
         return points
     n = count_points(points)
     most = max(1, memory // (n * np.dtype(np.float64).itemsize))
-    some = evenly_spaced(n, min(_DIRECTION, most))
+    some = evenly_spaced(n, min(MEANS, most))
     return Gram(kernel, points, take_points(points, some)).dense()
 
 
@@ -591,7 +577,7 @@ def split(X: Array, places: Array, size: int) -> list[Array]:
             done.append(piece)
             continue
         own = X[places[piece]]
-        sample = own[np.linspace(0, len(own) - 1, _DIRECTION).astype(int)]
+        sample = own[np.linspace(0, len(own) - 1, MEANS).astype(int)]
         direction = np.linalg.svd(sample - sample.mean(axis=0), full_matrices=False)[2][0]
         order = piece[np.argsort(own @ direction, kind="stable")]
         waiting += np.array_split(order, 2)

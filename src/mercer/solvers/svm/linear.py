@@ -58,8 +58,7 @@ _PER_VARIABLE = 0.5
 ROWS_NEEDED = 0.3
 # Both where all targets are equal: nu-classification, one class.
 _EQUAL = 0.05
-# Share of the time of Newton steps that steps over pairs may be thought to take, and take; few variables always try.
-_CHEAPER = 0.7
+# Up to so many variables, steps over pairs are tried for this share of the time of Newton steps.
 _FEW = 1000
 _TRIED = 0.15
 # Factor of sigma between rounds, and share by which each is to lower the violation.
@@ -67,14 +66,13 @@ _GROWTH = 3.0
 FALL = 0.1
 # The first sigma times the mean square of the rows is at most this: bounds far above the coefficients stay out of it.
 _FIRST = 100.0
-# A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance, and its sums
-# have the second accuracy, after which the free coefficients share the rest.
+# A line search ends at this share of the first slope. A round ends when its error is this share of the change of
+# coefficients over sigma, and of the tolerance, and its sums have the second accuracy, after which the free
+# coefficients share the rest.
 _INNER = 0.1
 _EXACT = 1e-6
 # Most Newton steps of a solution.
 _MOST_STEPS = 1000
-# A line search ends at this share of the first slope.
-_FLATTER = 0.1
 # Curvature that is added to that of a bias, as a share of it: the matrix of a Newton step is then positive definite.
 # And that of a bias without a free variable, in those of one.
 _ADDED = 1e-9
@@ -84,9 +82,8 @@ _OPERATIONS = 200
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE = 1e-2
 _PRODUCTS = 200
-# Largest rank, and as a share of the number of variables.
+# Largest rank of a factor.
 _RANK = 600
-_PART = 0.6
 
 
 def steps_before_newton(rows: Rows, duals: Dual) -> float:
@@ -109,8 +106,8 @@ def steps_before_newton(rows: Rows, duals: Dual) -> float:
         across = _range(dual) * _mean_square(X, dual.points[evenly_spaced(n, PROBES)]) / spread
         steps = _PER_VARIABLE * n * across * (1 if dual.one_sided else 2)
         vectors = ROWS_NEEDED * n
-    easy = steps * (n + STEP_OVERHEAD) + vectors * n * (width + KERNEL_VALUE) <= _CHEAPER * newton
-    share = _CHEAPER if easy else _TRIED if n < _FEW else 0.0
+    pairs = steps * (n + STEP_OVERHEAD) + vectors * n * (width + KERNEL_VALUE)
+    share = 1.0 if pairs <= newton else _TRIED if n < _FEW else 0.0
     return share * newton // (n + STEP_OVERHEAD)
 
 
@@ -396,7 +393,7 @@ def _line_search(part, residual, change, slope, curvature):
     above = np.inf
     if not below < 0:
         return 0.0
-    goal = _FLATTER * abs(below)
+    goal = _INNER * abs(below)
     for _ in range(HALVINGS):
         value = slope_at(step)
         if abs(value) <= goal:
@@ -444,11 +441,10 @@ def _solve_by_steps(A, roots, E, pull):
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -> Point | None:
+def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
     """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of low rank of the matrix.
 
-    None if K has too many eigenvalues above rounding, unless a ``full`` factor is asked for and is small enough. K =
-    L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
+    None if K has too many eigenvalues above rounding. K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
     steps on L do not suffer from the range of the eigenvalues, where steps over pairs need millions. The gradient is
     that of the kernel values, unless Newton steps on the normal are the first: where its rounding exceeds ``tol`` a
     violation remains, and ``gain`` is 0.
@@ -457,7 +453,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     own = dual
     if X is None:
         distinct, places = np.unique(dual.points, return_inverse=True)
-        X = _factor_of(rows, distinct, full)
+        X = _factor_of(rows, distinct)
         own = replace(dual, points=places)
     if X is None:
         return None
@@ -470,15 +466,11 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits, full: bool = False) -
     return exact
 
 
-def _factor_of(rows, places, full):
+def _factor_of(rows, places):
     """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
     gram = Gram(rows.kernel, take_points(widened(rows.points), places))
-    n = len(places)
-    rank = int(min(_RANK, _PART * n))
-    if full:
-        rank = n if n <= NEWTON_VARIABLES else 0
     # n roundings, at which other factors end, are too many
-    partial = Partial(gram, gram.diagonal(), rank, None, NOISE)
+    partial = Partial(gram, gram.diagonal(), min(_RANK, len(places)), None, NOISE)
     # callbacks of a fit follow its violation
     with listening(None):
         while partial.open:

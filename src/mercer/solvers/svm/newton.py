@@ -21,7 +21,7 @@ from mercer.solvers.svm.smo import compiled_vectors, offsets
 
 # Largest number of steps of a solution, beside one for each variable here.
 NEWTON_STEPS = 100
-# Number of steps, or of rounds of them, without a smaller residual after which rounding prevents one.
+# Number of steps, of rounds, or of exact gradients, without a smaller residual after which rounding prevents one.
 PATIENCE = 3
 # Residual relative to the largest gradient that later steps need not lower.
 _NOISE = 1e-10
