@@ -21,7 +21,7 @@ KERNEL = mc.Gaussian(0.2)
     [
         (mc.KernelPCA(40), 2000, "dense"),
         (mc.KernelPCA(16), 1000, "dense"),
-        (mc.KernelPCA(16), 1024, "stored"),
+        (mc.KernelPCA(16), 1600, "stored"),
         (mc.KernelPCA(16), 10_000, "stored"),
         (mc.KernelPCA(0.5), 10_000, "stored"),
         (mc.KernelPCA(0.5), 1500, "dense"),

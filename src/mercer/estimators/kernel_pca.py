@@ -119,7 +119,7 @@ class KernelPCA(CoordinateTransformer):
 
     Notes
     -----
-    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 (n < 1 000 if n_components <= n / 64) or n_components >= n / 8
+    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 (n < 1 500 if n_components <= n / 64) or n_components >= n / 8
     (n / 20 where ``memory`` holds it); otherwise block Lanczos on the matrix, half of it stored where this fits the
     memory limit (in float32 for rows in float32), or on lazy products, O(n^2) kernel values per step and
     O(n n_components) memory. An indefinite kernel is cut to its positive part with a warning that gives
