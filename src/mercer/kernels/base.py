@@ -16,6 +16,7 @@ import numpy as np
 from mercer._common import AnyFunction, Array, ArrayLike, PointsLike, T, array_record, record, shown
 from mercer._compute import html
 from mercer._compute.devices import Place, place_of, refuse_mixed
+from mercer._compute.memory import cut
 from mercer._compute.objects import Objects, as_objects, holds_rows, plain
 from mercer._compute.points import (
     Points,
@@ -36,6 +37,8 @@ from mercer._elsewhere import explained, refuse_attribute, refuse_call
 MOST_DEGREE = 2**24
 # Number of derivatives that a profile states, of orders 0 to 4.
 ORDERS = 5
+# Points whose values with each other give k(x, x): so many times the values, and a share of the calls.
+_TOGETHER = 8
 # Members that state the values of a kernel.
 _FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 _DECORATOR = "@dataclass(frozen=True, eq=False)"
@@ -371,8 +374,9 @@ class Kernel(ByContent):
         array (n,)
         """
         # subclasses know faster formulas
-        singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
-        return join_points([self.evaluate(Tile(one, one))[0, :] for one in singles])
+        few = [points.take(part) for part in cut(len(points), _TOGETHER)]
+        values = [self.evaluate(Tile(own, own)) for own in few]
+        return join_points([namespace_of(each).linalg.diagonal(each) for each in values])
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.
