@@ -278,14 +278,17 @@ def positive_eigenpairs(
     m = operator.shape[0]
     n = wanted.n
     k = m if n is None else min(n, m)
+    proved = kernel.tags.positive_semidefinite is True
+    if not (proved or lanczos.is_dense(m, k, memory)) and m < eigh.DENSE_ORDER:
+        # a factor, or the least eigenvalue, needs the array
+        operator = operator.dense()
     matrix, pairs = lanczos.leading(operator, k, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, NOISE * norm)
-    # with a factor there is no eigenvalue below -floor; it takes a tenth of the time of the least one
-    if kernel.tags.positive_semidefinite is not True and not (
-        isinstance(matrix, np.ndarray)
-        and lapack.factorise_shifted(matrix.astype(np.float64).T, [floor])
-    ):
+    if not proved and isinstance(matrix, np.ndarray):
+        # with a factor there is no eigenvalue below -floor; it takes a tenth of the time of the least one
+        proved = lapack.factorise_shifted(matrix.astype(np.float64).T, [floor]) is not None
+    if not proved:
         # the same for every number of components
         least = smallest(matrix, random_state=random_state).value
         if least < -floor:

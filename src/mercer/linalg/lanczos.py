@@ -344,7 +344,7 @@ def smallest(operator: Operator, *, max_products: int = 20, random_state: Seed =
     n = eigh.order(operator, 1)
     rounding = n * epsilon(operator)
     if n < eigh.DENSE_ORDER:
-        K = as_float64(operator @ np.eye(n))
+        K = as_float64(operator if isinstance(operator, np.ndarray) else operator @ np.eye(n))
         values, vectors = lapack.eigenvectors((K + K.T) / 2, 0, 0)
         # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
         return Smallest(
