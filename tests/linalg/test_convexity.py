@@ -146,3 +146,14 @@ def test_a_pair_of_points_that_only_the_larger_sample_holds_refutes():
     found = convexity(precomputed(K), np.arange(700), centre=False)
     assert found.proved is False
     assert "600 training points" in found.evidence
+
+
+@pytest.mark.parametrize("n", [600, 900])
+def test_rounding_that_many_rows_may_have_does_not_refute_where_few_have_it(n, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    K = mc.Gaussian(0.01)(rng.standard_normal((n, 2)))
+    E = 5e-14 * rng.standard_normal((n, n))
+    found = convexity(precomputed(K + E + E.T), np.arange(n))
+    assert found.proved is (True if n == 600 else None)
+    # no eigenvalue changes by more than the norm of E + E'
+    assert n > 600 or found.shift >= np.linalg.norm(E + E.T, 2)

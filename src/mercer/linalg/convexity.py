@@ -56,7 +56,7 @@ def convexity(
     found = on_sample(values, n, name, centre)
     if found.proved is not None or 8 * _ARRAYS * n * n > budget:
         return found
-    found = _Matrix.of(values(np.arange(n)))
+    found = _Matrix.of(values(np.arange(n)), order=n)
     shift = found.proved_shift(centre)
     if shift is None:
         return Convexity(
@@ -77,7 +77,8 @@ def on_sample(
         return Convexity(True)
     for most in (PROVED // 8, PROVED):
         rows = evenly_spaced(n, most)
-        found = _Matrix.of(values(rows))
+        # fewer rows refute by no less than all of them do
+        found = _Matrix.of(values(rows), order=min(n, PROVED))
         shift = found.proved_shift(centre)
         if shift is None:
             spectrum = scipy.linalg.eigvalsh(found.part(centre))
@@ -92,19 +93,20 @@ def on_sample(
 
 
 class _Matrix(NamedTuple):
-    """The symmetric part of a matrix in float64, its largest value, and eps of its type."""
+    """The symmetric part of a matrix in float64, its largest value, its type's eps, and the order of its rounding."""
 
     K: Array
     size: float
     epsilon: float
+    order: int
 
     @classmethod
-    def of(cls, block):
+    def of(cls, block, order):
         block = np.asarray(block)
         K = as_float64(block)
         K = 0.5 * (K + K.T)
         size = max(float(K.max()), -float(K.min()))
-        return cls(K, size, float(np.finfo(block.dtype).eps))
+        return cls(K, size, float(np.finfo(block.dtype).eps), order)
 
     def part(self, centre):
         """Return the matrix, or H times it times H."""
@@ -113,7 +115,7 @@ class _Matrix(NamedTuple):
     @property
     def shifts(self):
         """What rounding adds to eigenvalues: in float64, of given values usually, and at most."""
-        n = len(self.K)
+        n = self.order
         usual = np.sqrt(n) * np.array([EPS, self.epsilon])
         return self.size * np.append(np.unique(usual), ROUNDINGS * n * self.epsilon)
 
