@@ -355,6 +355,19 @@ def test_a_kernel_of_many_eigenvalues_is_left_to_others():
     assert solve_factored(rows, dual, workspace) is None
 
 
+def test_a_bound_that_few_coefficients_meet_is_solved_for_by_the_full_factor_of_more_variables():
+    n = 610
+    rng = np.random.default_rng(42)
+    X = rng.normal(size=(n, 4)) * [0.1, 1.0, 3.0, 10.0]
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 3] / 3 + 0.5 * rng.normal(size=n)
+    model = mc.SVR(C=1e5, kernel=mc.Gaussian(0.02), epsilon=0.1, max_iter=400_000).fit(X, y)
+    # steps over pairs need millions
+    assert model.n_iter_ < 400_000
+    found = mc.certify(model, X, y)
+    assert found.kkt <= model.tol
+    assert found.gap <= 1e-6 * found.dual
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_epsilon"])
 def test_estimators_converge_or_blame_rounding_within_few_steps(loss):
     rng = np.random.default_rng(0)

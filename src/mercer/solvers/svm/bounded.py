@@ -15,6 +15,7 @@ from mercer._compute.costs import (
     LANES,
     LARGEST_SWEEP,
     LEAST_SWEEP,
+    NEWTON_VARIABLES,
     SMALL_DUAL,
     THREADED,
     TOGETHER_VARIABLES,
@@ -39,7 +40,7 @@ from mercer.solvers.svm.engine import (
     place_at_bounds,
     solve_small_duals,
 )
-from mercer.solvers.svm.linear import FALL, solve_factored, steps_before_newton
+from mercer.solvers.svm.linear import FALL, RANK, solve_factored, steps_before_newton
 from mercer.solvers.svm.newton import MOST, NEAR, NEWTON_SHARE, PATIENCE, refine_point
 from mercer.solvers.svm.rows import KnownRows, Rows, rows_of
 from mercer.solvers.svm.sweep import Sweep
@@ -195,8 +196,8 @@ def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solutio
     return replace(point.solution(), unit=found.unit)
 
 
-def _solve_factored(rows, dual, limits):
-    """Return the solution of a linear kernel or of one of low rank, None for other kernels.
+def _solve_factored(rows, dual, limits, rank=RANK):
+    """Return the solution of a linear kernel or of one whose matrix has at most a rank, None for other kernels.
 
     The tolerance follows the margin and the gap, which are known better after each solution.
     """
@@ -204,7 +205,7 @@ def _solve_factored(rows, dual, limits):
     tol = float(allowed(limits.goal, point.bias))
     while True:
         own = limits._replace(goal=Goal(tol), max_iter=limits.max_iter - point.n_iter)
-        found = solve_factored(rows, replace(dual, coef=point.coef), own)
+        found = solve_factored(rows, replace(dual, coef=point.coef), own, rank)
         if found is None:
             return None
         point = Point(dual, found.coef, found.gradient, point.n_iter + found.n_iter)
@@ -255,6 +256,7 @@ class _Solver:
         self._stalled = False
         # compiled code refines the solutions of small problems, if that takes little time
         self._refines = found is None or found.violation.item() > self.tol
+        self._rank = RANK
         self._size_of_solution = 0.0
         self._checks = 0
         self._best: Point | None = None
@@ -362,7 +364,7 @@ class _Solver:
         first = self._best is None
         # a factor of low rank takes less time than steps on many variables
         self._cross(REFINED if first else MOST)
-        if first and point.violation > self.tol and self._is_rounding():
+        if self._rank and point.violation > self.tol and self._is_rounding():
             return False
         if first and point.violation > self.tol:
             self._cross(MOST)
@@ -389,10 +391,16 @@ class _Solver:
         return True
 
     def _is_rounding(self):
-        """Solve by a factor of low rank, if the kernel matrix has one; return whether rounding prevents more."""
+        """Solve by a factor of low rank, if the kernel matrix has one; return whether rounding prevents more.
+
+        Steps over pairs come before the full factor of more variables, which costs as much as many of them.
+        """
         point = self.point
         own = replace(point.dual, coef=point.coef)
-        direct = _solve_factored(self._rows, own, self._limits._replace(goal=self._goal))
+        limits = self._limits._replace(goal=self._goal)
+        direct = _solve_factored(self._rows, own, limits, self._rank)
+        full = direct is None and self._rank < len(point.coef) <= NEWTON_VARIABLES
+        self._rank = NEWTON_VARIABLES if full else 0
         if direct is None:
             return False
         self._size_of_solution = float(np.abs(direct.coef).sum())

@@ -82,8 +82,8 @@ _OPERATIONS = 200
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE = 1e-2
 _PRODUCTS = 200
-# Largest rank of a factor.
-_RANK = 600
+# Largest rank of a factor that is tried before more steps over pairs.
+RANK = 600
 
 
 def steps_before_newton(rows: Rows, duals: Dual) -> float:
@@ -441,10 +441,10 @@ def _solve_by_steps(A, roots, E, pull):
 # --- kernels of low rank ---------------------------------------------------------------------------------------------
 
 
-def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
-    """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of low rank of the matrix.
+def solve_factored(rows: Rows, dual: Dual, limits: Limits, rank: int = RANK) -> Point | None:
+    """Return the solution of `solve_linear` on the rows of a linear kernel, or of a factor of the matrix up to a rank.
 
-    None if K has too many eigenvalues above rounding. K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
+    None if K has more eigenvalues above rounding. K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton
     steps on L do not suffer from the range of the eigenvalues, where steps over pairs need millions. The gradient is
     that of the kernel values, unless Newton steps on the normal are the first: where its rounding exceeds ``tol`` a
     violation remains, and ``gain`` is 0.
@@ -453,7 +453,7 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
     own = dual
     if X is None:
         distinct, places = np.unique(dual.points, return_inverse=True)
-        X = _factor_of(rows, distinct)
+        X = _factor_of(rows, distinct, rank)
         own = replace(dual, points=places)
     if X is None:
         return None
@@ -466,11 +466,11 @@ def solve_factored(rows: Rows, dual: Dual, limits: Limits) -> Point | None:
     return exact
 
 
-def _factor_of(rows, places):
-    """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is too large."""
+def _factor_of(rows, places, rank):
+    """Return L (n, r) with K = L L' up to rounding by pivoted Cholesky; None if r is above ``rank``."""
     gram = Gram(rows.kernel, take_points(widened(rows.points), places))
     # n roundings, at which other factors end, are too many
-    partial = Partial(gram, gram.diagonal(), min(_RANK, len(places)), None, NOISE)
+    partial = Partial(gram, gram.diagonal(), min(rank, len(places)), None, NOISE)
     # callbacks of a fit follow its violation
     with listening(None):
         while partial.open:
