@@ -125,6 +125,19 @@ def test_a_loose_tolerance_of_several_classes_is_not_checked_class_by_class():
     assert calls(0.1) < 2 * calls(0.001)
 
 
+def test_rounding_is_seen_in_each_of_classes_of_different_sizes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(4), [1500, 1500, 80, 80])
+    X = rng.standard_normal((4, 3))[y] + rng.standard_normal((len(y), 3))
+    # float32 rounds kernel values most in the small classes, which are far from the mean
+    X[y >= 2] += 60.0
+    X = X.astype(np.float32)
+    model = mc.SVC(C=5.0, kernel=mc.Gaussian(2.4), tol=0.005).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.kkt <= model.tol
+    assert found.kkt <= 1.01 * model.certificate_.kkt
+
+
 @pytest.mark.parametrize("n", [60, 320])
 @pytest.mark.parametrize("memory", ["1GB", 140_000], ids=["all rows", "some rows"])
 def test_variables_are_those_of_their_points_in_any_order(n, memory, global_random_seed):

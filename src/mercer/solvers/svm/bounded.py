@@ -165,17 +165,19 @@ def solve_several(rows: Rows, duals: Dual, limits: Limits, steps: float) -> Solu
 def _rounding_of(rows, duals, found, some):
     """Return how far rounding moved gradients of ``some`` of the duals (int array), as about `PAIRED` of each show.
 
-    A product with exact kernel values serves many duals.
+    A product with exact kernel values serves many duals. Free variables decide; where a dual has none, all do.
     """
     n = count_points(rows.points)
     free = (found.coef != 0) & (duals.lower < found.coef) & (found.coef < duals.upper)
+    has_free = np.zeros(len(duals), bool)
+    has_free[duals.number[free]] = True
+    deciding = free | ~has_free[duals.number]
     largest = np.zeros(len(duals))
     for part in blocks(len(some), n):
         column = np.full(len(duals), -1)
         column[some[part]] = np.arange(len(some[part]))
         v = np.flatnonzero((column >= 0)[duals.number])
-        points = np.unique(duals.points[v[free[v]]] if free[v].any() else duals.points[v])
-        points = points[evenly_spaced(len(points), PAIRED * n // duals.largest)]
+        points = _shared_sample(duals, v[deciding[v]], n)
         weights = np.zeros((n, len(some[part])))
         np.add.at(weights, (duals.points[v], column[duals.number[v]]), found.coef[v])
         products = rows.exact_product(points, np.arange(n), weights)
@@ -185,6 +187,14 @@ def _rounding_of(rows, duals, found, some):
         exact = duals.target[v] - products[place[duals.points[v]], column[duals.number[v]]]
         np.maximum.at(largest, duals.number[v], np.abs(exact - found.gradient[v]))
     return largest[some]
+
+
+def _shared_sample(duals, v, n):
+    """Return some of n points, about `PAIRED` or all of the variables ``v`` of each dual; duals share their points."""
+    own = duals.number[v]
+    share = np.zeros(n)
+    np.maximum.at(share, duals.points[v], np.minimum(1.0, PAIRED / np.bincount(own)[own]))
+    return np.flatnonzero(np.diff(np.ceil(np.cumsum(share)), prepend=0.0))
 
 
 def finished(rows: Rows, dual: Dual, limits: Limits, found: Solution) -> Solution:
