@@ -342,3 +342,22 @@ def test_a_matrix_with_the_rounding_of_float32_is_not_called_indefinite(recwarn)
     _, R = qr(mc.features(mc.kernels.Precomputed(K.astype(np.float32)), np.arange(len(X))))
     assert not recwarn
     np.testing.assert_allclose(R.T @ R, K, atol=1e-5)
+
+
+def square(A, B):
+    return (A @ B.T + 1) ** 2
+
+
+def test_the_proof_of_a_kernel_without_tags_takes_no_array_beyond_the_memory():
+    X = np.random.default_rng(0).standard_normal((1600, 3))
+    kernel = mc.FunctionKernel(square)
+    few, whole = (mc.KernelPCA(2, kernel=kernel, memory=size).fit(X) for size in ("10MB", "1GB"))
+    np.testing.assert_allclose(few.eigenvalues_, whole.eigenvalues_, rtol=1e-12)
+
+
+def test_the_rank_of_float32_points_is_that_above_their_rounding_whatever_proves_the_kernel():
+    X = np.random.default_rng(0).standard_normal((1600, 3)).astype(np.float32)
+    for kernel in (mc.FunctionKernel(square), mc.Polynomial(2, 1.0, 1.0)):
+        with pytest.warns(UserWarning, match="exceeds the numerical rank 9 of 1600"):
+            model = mc.KernelPCA(20, kernel=kernel).fit(X)
+        assert len(model.eigenvalues_) == 9

@@ -279,10 +279,11 @@ def positive_eigenpairs(
     n = wanted.n
     k = m if n is None else min(n, m)
     proved = kernel.tags.positive_semidefinite is True
-    if not (proved or lanczos.is_dense(m, k, memory)) and m < eigh.DENSE_ORDER:
+    whole = operator
+    if not proved and m < eigh.DENSE_ORDER and 8 * m * m <= parse_memory(memory):
         # a factor, or the least eigenvalue, needs the array
-        operator = operator.dense()
-    matrix, pairs = lanczos.leading(operator, k, memory=memory, random_state=random_state)
+        whole = operator.dense()
+    matrix, pairs = lanczos.leading(whole, k, memory=memory, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, NOISE * norm)
     if not proved and isinstance(matrix, np.ndarray):

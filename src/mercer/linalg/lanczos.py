@@ -47,7 +47,7 @@ def leading(
     # the dense solver does not use it
     check_seed(random_state)
     if is_dense(operator.shape[0], k, memory):
-        operator = operator.dense()
+        operator = operator if isinstance(operator, np.ndarray) else operator.dense()
         return operator, eigh.dense(operator, k)
     return operator, lanczos(operator, k, random_state=random_state)
 
