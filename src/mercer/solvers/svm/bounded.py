@@ -29,7 +29,6 @@ from mercer._compute.threads import (
 )
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.dot import Linear
 from mercer.solvers.svm.certificates import Point, exact_gradient, measured
 from mercer.solvers.svm.dual import Dual, Goal, Limits, Solution, buffer_values, groups
 from mercer.solvers.svm.engine import (
@@ -72,9 +71,7 @@ def solve_each(rows: Rows, duals: Dual, limits: Limits) -> Solution:
     the violation is allowed in float64, or steps ended before.
     """
     many = len(duals)
-    # other kernels have no normal for Newton steps
-    linear = isinstance(rows.kernel, Linear)
-    steps = steps_before_newton(rows, duals) if linear else np.inf
+    steps = steps_before_newton(rows, duals)
     # one compiled call computes the rows of small duals, and holds all of them
     small = (
         steps > 0
