@@ -55,7 +55,8 @@ _TOL = {"float64": 1e-8, "float32": 1e-4}
 _NEGATIVE = NOISE * float(np.finfo(np.float32).eps)
 # Largest number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
-# Bytes of triangles of the order of the pivots.
+# Bytes of the factor for each vector and pivot, and of triangles of the order of the pivots.
+_COLUMN = 8
 _TRIANGLES = 24
 # Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
@@ -204,7 +205,7 @@ def routes(size: Size, minimum_norm: bool) -> list[Route]:
         assumed=f"{cg.TYPICAL} steps",
     )
     factor = Work(1.0 * m * m, _WRITTEN * m * m + m**3 / 3)
-    needed = (8 * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
+    needed = (_COLUMN * m + _TRIANGLES * rank) * rank + _STEP_BYTES * m
     iterative = partial(_iterative, size.budget)
     return [
         Route("dense", _FITS, 8 * m * m, factor, _dense, block=(m, m)),
@@ -363,7 +364,7 @@ def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
     rest = max(memory - SMALL_MEMORY, SMALL_MEMORY) - _STEP_BYTES * m * columns
     if rest <= 0:
         return 1
-    half = 4 * m
+    half = _COLUMN * m / 2
     held = int(((half**2 + _TRIANGLES * rest) ** 0.5 - half) / _TRIANGLES)
     return max(1, min(int(_PIVOTS * m**0.5), held))
 

@@ -24,8 +24,8 @@ from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.convexity import convexity
 from mercer.manifold.tensors import pointwise, scaled_eigh
 
-# Parts of the evidence on points.
-_PARTS = ("pairs", "smallest eigenvalue", "witness", "profile and metric")
+# Parts of the evidence on points: pairs; smallest eigenvalue; witness; profile with metric.
+_PARTS = 4
 
 
 def check_kernel(
@@ -135,17 +135,17 @@ def _on_points(k, X):
     n = count_points(X)
     proof = prove(k)
     pairs = try_pairs(k, X)
-    notify("evidence", done=1, most=len(_PARTS))
+    notify("evidence", done=1, most=_PARTS)
     difference, size = asymmetry(pairs)
     symmetric = difference <= largest_asymmetry(pairs.K) * size
     least = smallest_eigenpair(k, X, pairs)
-    notify("evidence", done=2, most=len(_PARTS))
+    notify("evidence", done=2, most=_PARTS)
     witness = square = None
     if symmetric and not proof.holds:
         # of many points all together only with the evidence of the smallest eigenvalue
         most = n if least.value < -least.error else len(pairs.rows)
         witness, square = find_witness(k, X, pairs, least.vector, most)
-    notify("evidence", done=3, most=len(_PARTS))
+    notify("evidence", done=3, most=_PARTS)
     where = f"these {n} points"
     # all rows of a given matrix
     whole = isinstance(k, Precomputed) and len(np.unique(np.arange(len(k.matrix))[X])) == len(
@@ -167,7 +167,7 @@ def _on_points(k, X):
     found += examine(k, X)
     if disagreement(k, X) is None:
         found += _metric(k, X)
-    notify("evidence", done=len(_PARTS), most=len(_PARTS))
+    notify("evidence", done=_PARTS, most=_PARTS)
     holds = True if proof.holds else None
     if not symmetric or witness is not None:
         holds = False
